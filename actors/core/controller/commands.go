@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+)
+
+// Command is something the controller of a cluster is asked to do.
+type Command interface{ isCommand() }
+
+// RestartCluster is the first command of every process: one event raises every leader epoch and
+// elects, per partition, the non-LOSSY ISR member with the highest (epoch, durable LEO) (D5, R12).
+type RestartCluster struct {
+	Incarnation core.Incarnation
+	Brokers     []image.Broker
+	Logs        []ReplicaLog
+}
+
+// ReplicaLog is what was found on a volume for one replica.
+type ReplicaLog struct {
+	ID        core.PartitionID
+	Replica   core.ReplicaID
+	LastEpoch core.LeaderEpoch
+	LEO       core.Offset
+	Lossy     bool
+}
+
+// StopBroker fences a broker: it leaves every ISR (unless it is the last member) and leads nothing.
+// Logs are the durable ends of the surviving replicas, for the choice of leaders.
+type StopBroker struct {
+	Ref    core.RequestID
+	Broker core.ReplicaID
+	Text   string
+	Logs   []ReplicaLog
+}
+
+// StartBroker un-fences a broker. Logs are the ends found on its own volume: it follows wherever
+// somebody leads, and leads only where it is the last ISR member.
+type StartBroker struct {
+	Ref    core.RequestID
+	Broker image.Broker
+	Logs   []ReplicaLog
+}
+
+// CreateTopic makes a topic. ID is zero except for mirrored topics, which keep the source's.
+type CreateTopic struct {
+	Ref          core.RequestID
+	ID           core.TopicID // drawn by the caller when it wants a fresh one: the core has no randomness
+	Fresh        core.TopicID // used when ID is zero
+	Name         string
+	Partitions   int32                      // -1: default; ignored with Assignment
+	Replication  int16                      // -1: default
+	Assignment   map[int32][]core.ReplicaID // nil: spread
+	Config       map[string]string
+	ValidateOnly bool
+	Mirrored     bool // by a mirror: RF = min(3, brokers), leaders spread, min ISR from our defaults (D22)
+}
+
+// DeleteTopic removes a topic by id, or by name when the id is zero.
+type DeleteTopic struct {
+	Ref  core.RequestID
+	ID   core.TopicID
+	Name string
+	// Mirrored topics that are not STOPPED are refused by the caller's view of the image.
+}
+
+// ChangeISR is a leader's proposal.
+type ChangeISR struct {
+	ID             core.PartitionID
+	Leader         core.ReplicaID
+	Epoch          core.LeaderEpoch
+	PartitionEpoch int32
+	ISR            []core.ReplicaID
+}
+
+// RaiseEpoch makes the leader epoch at least Min (and at least one higher than now when Bump is set),
+// keeping the leader (D23, an in-place restart R12). Logs serve an election if the leader is gone.
+type RaiseEpoch struct {
+	Ref  core.RequestID
+	ID   core.PartitionID
+	Min  core.LeaderEpoch
+	Bump bool
+}
+
+// AllocateProducerIDs reserves a block for one broker (D24).
+type AllocateProducerIDs struct {
+	Ref   core.RequestID
+	Count int64
+	// Above is the highest own id found in any local log, so that a restored control stream cannot
+	// hand one out again (C13).
+	Above int64
+	// Prefix is drawn by the caller; used only when the cluster has none yet.
+	Prefix int32
+}
+
+func (RestartCluster) isCommand()      {}
+func (StopBroker) isCommand()          {}
+func (StartBroker) isCommand()         {}
+func (CreateTopic) isCommand()         {}
+func (DeleteTopic) isCommand()         {}
+func (ChangeISR) isCommand()           {}
+func (RaiseEpoch) isCommand()          {}
+func (AllocateProducerIDs) isCommand() {}

@@ -1,0 +1,144 @@
+package highwater
+
+import "lockstep/actors/core"
+
+// Command is something the high watermark of one led partition is told.
+type Command interface{ isCommand() }
+
+// Mode says which rule moves HW.
+type Mode uint8
+
+const (
+	Leading   Mode = iota // local ISR and every registered mirror
+	Mirroring             // tracked source HW, bounded by the local ISR (R8)
+	Stopping              // highest floor published, then the local ISR (R8)
+)
+
+// LeaderStarted begins a leader epoch. Everything known of floors and replicas is forgotten (R2, R3).
+type LeaderStarted struct {
+	Epoch      core.LeaderEpoch
+	EpochStart core.Offset // LEO when the epoch began: followers join the ISR at or above it
+	LEO        core.Offset // durable
+	HW         core.Offset // best known; never a reason to go back
+	Mode       Mode
+	Self       core.ReplicaID
+	Replicas   []core.ReplicaID
+}
+
+// AppliedImage is what the broker's metadata image says of this partition now. Version is the
+// image's; the HW actor serves, acks and gives evidence only once Version >= the election's (D9).
+type AppliedImage struct {
+	Epoch          core.LeaderEpoch
+	PartitionEpoch int32
+	ISR            []core.ReplicaID // committed on the control majority
+	MinISR         int32            // effective: min(config, RF)
+	Mode           Mode
+	Gates          []Gate
+	// Released lists mirrors whose registration the operator released and which have not returned:
+	// acks are stamped RELEASED while it is not empty and Gates is.
+	Released []core.MirrorKey
+	Version  int64
+	// LastUnclean is cumulative over unclean elections, LOSSY leaders and accepted losses (R11).
+	LastUnclean core.LeaderEpoch
+	// MirrorOf describes a destination partition; zero otherwise.
+	MirrorOf MirrorOf
+}
+
+// Gate is one registered mirror that HW waits for.
+type Gate struct {
+	Key         core.MirrorKey
+	Epoch       core.RegistrationEpoch
+	Incarnation core.Incarnation // of the destination's data
+	MinISR      int32            // pinned at registration (F32)
+}
+
+// MirrorOf tells a destination partition whom it reports to.
+type MirrorOf struct {
+	Mirror      core.MirrorName
+	PinnedISR   int32 // no floor is published while the committed ISR is smaller
+	Incarnation core.Incarnation
+	Reporting   bool // a registration was sent and not yet withdrawn: floors are published
+	Epoch       core.RegistrationEpoch
+}
+
+// ReportReplica is a replica's durable LEO. At a mirroring destination it counts only in the current
+// mirror term (R4).
+type ReportReplica struct {
+	Replica core.ReplicaID
+	Epoch   core.LeaderEpoch
+	Term    core.MirrorTerm
+	LEO     core.Offset
+}
+
+// SourceAdopted begins a mirror term: the leader truncated and stands under SourceEpoch. Follower
+// LEOs are unknown until they report in Term. LEO is durable.
+type SourceAdopted struct {
+	Term        core.MirrorTerm
+	SourceEpoch core.LeaderEpoch
+	LEO         core.Offset
+	Truncated   bool // a truncation was recorded: R := min(R, LEO)
+}
+
+// TrackSourceHW is the HW of an answer of the adopted source epoch, after its truncation (R8, F09).
+type TrackSourceHW struct {
+	SourceEpoch core.LeaderEpoch
+	HW          core.Offset
+}
+
+// AwaitCommit asks for confirmation once HW >= Offset, that is last offset of the batch + 1 (R1).
+type AwaitCommit struct {
+	Ref      core.RequestID
+	Epoch    core.LeaderEpoch
+	Offset   core.Offset
+	Base     core.Offset // first offset of the batch, for the text of a refusal
+	Bytes    int64       // for the purgatory bound (F57)
+	Deadline int64       // mono ns
+}
+
+// ReportFloor is a destination's claim that its maximal ISR is durable up to Floor under the source
+// epoch it adopted. Bus and fetch carry the same command; whichever comes first counts.
+type ReportFloor struct {
+	Key         core.MirrorKey
+	Epoch       core.RegistrationEpoch
+	SourceEpoch core.LeaderEpoch
+	Incarnation core.Incarnation
+	Floor       core.Offset // Unknown: only the ISR size is news
+	ISRSize     int32
+	MinISR      int32
+	DestEpoch   core.LeaderEpoch
+	Seq         int64
+}
+
+// WeakAcked says that acks=0 or 1 was granted for [From, To) on a gated partition (R13).
+type WeakAcked struct {
+	Epoch  core.LeaderEpoch
+	From   core.Offset
+	To     core.Offset
+	Acks   int16
+	Client string
+}
+
+// StampDurable says that the entry that opened stamp Number is on disk (D3).
+type StampDurable struct{ Number int64 }
+
+// ISRRefused says that the controller did not take a proposal; the next image tells the truth.
+type ISRRefused struct{ PartitionEpoch int32 }
+
+// StepDown ends the term: all waiters of the epoch are the partition's to fail (R6).
+type StepDown struct{ Epoch core.LeaderEpoch }
+
+// Tick is the clock: deadlines, ISR lag, floors to be repeated.
+type Tick struct{}
+
+func (LeaderStarted) isCommand() {}
+func (AppliedImage) isCommand()  {}
+func (ReportReplica) isCommand() {}
+func (SourceAdopted) isCommand() {}
+func (TrackSourceHW) isCommand() {}
+func (AwaitCommit) isCommand()   {}
+func (ReportFloor) isCommand()   {}
+func (WeakAcked) isCommand()     {}
+func (StampDurable) isCommand()  {}
+func (ISRRefused) isCommand()    {}
+func (StepDown) isCommand()      {}
+func (Tick) isCommand()          {}

@@ -1,0 +1,40 @@
+package image
+
+import "lockstep/actors/core"
+
+// Fact is one step of the ordered stream. Facts carry whole values, so applying one twice is harmless.
+type Fact interface{ isFact() }
+
+type (
+	// ClusterNamed is the first fact of every stream.
+	ClusterNamed struct{ Cluster core.ClusterID }
+	// BrokerChanged replaces what is known of one broker.
+	BrokerChanged struct{ Broker Broker }
+	// TopicChanged adds or replaces a topic: name, settings, and all partitions.
+	TopicChanged struct{ Topic Topic }
+	// PartitionChanged replaces one partition of a known topic: an election or an ISR change.
+	PartitionChanged struct {
+		ID        core.PartitionID
+		Partition Partition
+	}
+	// TopicGone removes a topic.
+	TopicGone struct{ ID core.TopicID }
+	// MirrorTopicChanged replaces what the mirror says of a topic; State MirrorNone removes it.
+	MirrorTopicChanged struct {
+		ID    core.TopicID
+		Topic MirrorTopic
+	}
+	// RegistrationsChanged replaces the registrations of a source topic.
+	RegistrationsChanged struct {
+		ID            core.TopicID
+		Registrations Registrations
+	}
+)
+
+func (ClusterNamed) isFact()         {}
+func (BrokerChanged) isFact()        {}
+func (TopicChanged) isFact()         {}
+func (PartitionChanged) isFact()     {}
+func (TopicGone) isFact()            {}
+func (MirrorTopicChanged) isFact()   {}
+func (RegistrationsChanged) isFact() {}

@@ -1,0 +1,89 @@
+// Package image is the metadata image of one logical broker: what it has been told of the cluster,
+// in one ordered stream of facts. Each broker owns its image; the pointer is never shared, so that
+// lag between brokers stays observable (D9).
+package image
+
+import "lockstep/actors/core"
+
+// Image is immutable: Apply returns a new one.
+type Image struct {
+	// Version counts the facts applied. An election is a fact like any other, so a leader that has
+	// applied it has applied every registration published before it (D9, model G11b).
+	Version    int64
+	Cluster    core.ClusterID
+	Controller core.ReplicaID // lowest live broker
+	Brokers    map[core.ReplicaID]Broker
+	Topics     map[core.TopicID]*Topic
+	Names      map[string]core.TopicID
+	// Mirrors describes topics that a mirror of this cluster owns or owned. A mirror publishes it
+	// before the topic exists, so that there is no writable instant.
+	Mirrors map[core.TopicID]MirrorTopic
+	// Sync lists, per topic, the mirrors of other clusters registered for synchronous mirroring here.
+	Sync map[core.TopicID]Registrations
+}
+
+// Broker is one logical broker.
+type Broker struct {
+	ID    core.ReplicaID
+	Live  bool // false: stopped, fenced or poisoned
+	Lossy bool
+	Host  string
+	Port  int32
+	Text  string // why it is not live
+}
+
+// Topic is one topic and its partitions, by index.
+type Topic struct {
+	ID         core.TopicID
+	Name       string
+	Config     map[string]string // overrides only
+	Partitions []Partition
+}
+
+// Partition is what the controller committed for one partition.
+type Partition struct {
+	Replicas       []core.ReplicaID
+	ISR            []core.ReplicaID
+	Leader         core.ReplicaID // NoReplica: offline
+	LeaderEpoch    core.LeaderEpoch
+	PartitionEpoch int32
+	LastUnclean    core.LeaderEpoch // cumulative; NoEpoch if never
+	MinISR         int32            // effective: min(config, RF)
+}
+
+// MirrorState is the KIP's state byte of a mirrored topic as far as this slice uses it.
+type MirrorState int8
+
+const (
+	MirrorNone      MirrorState = -1
+	MirrorMirroring MirrorState = 3
+	MirrorStopping  MirrorState = 6
+	MirrorStopped   MirrorState = 7 // writable
+)
+
+// MirrorTopic is what the mirror actor of this cluster says of one topic.
+type MirrorTopic struct {
+	Mirror      core.MirrorName
+	State       MirrorState
+	Session     core.MirrorSession // newest fetch session; older answers are refused
+	Incarnation core.Incarnation   // of the mirrored data
+	Reporting   bool               // a Register was sent and not withdrawn: floors are published
+	Epoch       core.RegistrationEpoch
+	PinnedISR   int32
+	// FollowUnclean is mirror.support.unclean.leader.election.
+	FollowUnclean bool
+}
+
+// Registrations are the synchronous mirrors of one source topic.
+type Registrations struct {
+	Gates    []Gate
+	Released []core.MirrorKey
+}
+
+// Gate is one registered mirror.
+type Gate struct {
+	Key         core.MirrorKey
+	Epoch       core.RegistrationEpoch
+	Incarnation core.Incarnation
+	MinISR      int32
+}

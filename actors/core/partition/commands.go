@@ -1,0 +1,226 @@
+package partition
+
+import (
+	"lockstep/actors/core"
+	"lockstep/protocol/batch"
+	"lockstep/protocol/perr"
+)
+
+// Command is something a partition replica is asked to do.
+type Command interface{ isCommand() }
+
+// Role says what a leader does with its log.
+type Role uint8
+
+const (
+	Writable  Role = iota // an ordinary topic, or a mirrored one after STOPPED
+	Mirroring             // the log follows a source; client writes are refused
+	Stopping              // being stopped: only control batches of our own are appended
+)
+
+// Lead makes this replica the leader under Epoch. The image carried it, so the epoch is already
+// durable on the control majority (R12). Repeated with the same epoch it only updates the rest.
+type Lead struct {
+	Epoch    core.LeaderEpoch
+	Role     Role
+	Mirror   core.MirrorName // set while Role is not Writable
+	Session  core.MirrorSession
+	Replicas []core.ReplicaID // all assigned, this one included
+}
+
+// Follow makes this replica a follower of Leader (NoReplica: nobody leads). In the same event every
+// waiter fails with NOT_LEADER_OR_FOLLOWER (R6).
+type Follow struct {
+	Epoch  core.LeaderEpoch
+	Leader core.ReplicaID
+}
+
+// AppendBatch is one client batch for the leader. The machine owns Batch.Bytes from here on: it
+// stamps base offset and leader epoch into them, which lie outside the CRC.
+type AppendBatch struct {
+	Ref      core.RequestID
+	Batch    batch.Batch
+	Acks     int16 // -1, 0 or 1
+	Deadline int64 // mono ns: when the waiter is answered with a time-out (90 % of timeoutMs, R10)
+	Client   string
+}
+
+// AppendMirrored is the answer to a mirror fetch. It is appended only in the current session and the
+// adopted source epoch (R3).
+type AppendMirrored struct {
+	Ref            core.RequestID
+	Session        core.MirrorSession
+	SourceEpoch    core.LeaderEpoch
+	Batches        []batch.Batch // contiguous, the first starting at the replica's LEO
+	SourceHW       core.Offset   // Unknown if not stated
+	SourceLogStart core.Offset
+}
+
+// AdoptSource brings the result of the divergence check against the source leader of SourceEpoch:
+// the source's largest epoch not above ours, and where it ends. The replica truncates as R11 allows,
+// adopts the epoch, and answers where fetching goes on.
+type AdoptSource struct {
+	Ref         core.RequestID
+	Session     core.MirrorSession
+	SourceEpoch core.LeaderEpoch
+	EndEpoch    core.LeaderEpoch // NoEpoch with EndOffset 0: the source knows nothing we know
+	EndOffset   core.Offset      // exclusive
+	SourceStart core.Offset      // log start of the source: below it we reset (new data incarnation)
+	// LastUnclean is the source's cumulative lastUncleanEpoch; Stated is false for a plain peer.
+	LastUnclean core.LeaderEpoch
+	Stated      bool
+	// FollowUnclean is the topic setting mirror.support.unclean.leader.election.
+	FollowUnclean bool
+}
+
+// Quarantined says that the range a truncation will cut is safe in a side file.
+type Quarantined struct {
+	Session core.MirrorSession
+	From    core.Offset
+	To      core.Offset // exclusive: the LEO that was saved
+}
+
+// FenceMirror ends mirroring: from its event on, answers of Session and older are refused, and the
+// last mirrored epoch is recorded once (C9). Keep tells which producer state survives (C13).
+type FenceMirror struct {
+	Ref     core.RequestID
+	Session core.MirrorSession // the session that is being ended
+	Keep    KeepProducers
+}
+
+// KeepProducers says whose producer state a MIRROR_PID_RESET leaves standing (C13).
+type KeepProducers uint8
+
+const (
+	KeepNone       KeepProducers = iota // not armed, or known to be released: ids may collide
+	KeepIdempotent                      // armed: dedup survives the failover; transactional ids never do
+)
+
+// WritePidReset appends the MIRROR_PID_RESET control batch under the current (bumped) epoch and
+// answers when it is committed.
+type WritePidReset struct {
+	Ref  core.RequestID
+	Keep KeepProducers
+}
+
+// JoinLeader is sent by a follower of this leader: "my log ends at LEO in LastEpoch".
+type JoinLeader struct {
+	From      core.ReplicaID
+	Epoch     core.LeaderEpoch
+	LastEpoch core.LeaderEpoch
+	LEO       core.Offset
+}
+
+// AlignTo is the leader's answer to JoinLeader when the logs disagree, or when the leader truncated:
+// truncate durably to the end of EndEpoch, then join again.
+type AlignTo struct {
+	From      core.ReplicaID
+	Epoch     core.LeaderEpoch
+	Term      core.MirrorTerm
+	EndEpoch  core.LeaderEpoch
+	EndOffset core.Offset
+}
+
+// Aligned is the leader's answer when the logs agree up to the follower's LEO: from here the follower
+// reports under Term. Behind is set when the leader cannot push from that LEO, so that the follower
+// reads the leader's journal first (D7).
+type Aligned struct {
+	From   core.ReplicaID
+	Epoch  core.LeaderEpoch
+	Term   core.MirrorTerm
+	Behind bool
+	Tail   core.Offset // the offset from which the leader can push
+	HW     core.Offset
+}
+
+// Replicate carries batches from the leader (pushed, or read from its journal).
+type Replicate struct {
+	From     core.ReplicaID
+	Epoch    core.LeaderEpoch
+	Term     core.MirrorTerm
+	Batches  []batch.Batch // empty: only HW and LogStart moved
+	HW       core.Offset
+	LogStart core.Offset
+	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none.
+	Adopted core.LeaderEpoch
+}
+
+// ReplicaReported tells the leader how far a follower is durable, which returns its push credit.
+type ReplicaReported struct {
+	Replica core.ReplicaID
+	Epoch   core.LeaderEpoch
+	Term    core.MirrorTerm
+	LEO     core.Offset
+}
+
+// Advanced comes from the HW actor: HW moved and these waiters are confirmed. One message, so that an
+// acknowledged record is readable (D2).
+type Advanced struct {
+	Epoch     core.LeaderEpoch
+	HW        core.Offset
+	Confirmed []core.RequestID
+}
+
+// Refused comes from the HW actor: these waiters will not be confirmed.
+type Refused struct {
+	Epoch core.LeaderEpoch
+	Refs  []core.RequestID
+	Code  perr.Code
+	Text  string
+}
+
+// AdmissionChanged comes from the HW actor.
+type AdmissionChanged struct {
+	Epoch core.LeaderEpoch
+	// Refuse, when Code is not 0, is the answer to every new acks=all batch before append (R9).
+	Code perr.Code
+	Text string
+	// Gated tells that acks=0/1 writes are unprotected and must be counted (R13).
+	Gated bool
+	// R and H bound truncation at a destination (R11): the highest floor published, and the highest
+	// source HW tracked. Sent before the floor leaves the process, so no answer to it overtakes this.
+	R core.Offset
+	H core.Offset
+}
+
+// ParkFetch asks for one WakeFetch when the released position passes Beyond, or the role changes.
+type ParkFetch struct {
+	Ref    core.RequestID
+	Until  Position
+	Beyond core.Offset // wakes when the position is > Beyond
+}
+
+// Position names what a parked fetch waits for.
+type Position uint8
+
+const (
+	PositionHW  Position = iota // consumers
+	PositionLEO                 // mirrors in sync mode, and plain followers
+	PositionLSO                 // read_committed consumers
+)
+
+// UnparkFetch forgets a parked fetch whose time is over.
+type UnparkFetch struct{ Ref core.RequestID }
+
+// Tick is the clock: a follower that has no answer joins again.
+type Tick struct{}
+
+func (Lead) isCommand()             {}
+func (Follow) isCommand()           {}
+func (AppendBatch) isCommand()      {}
+func (AppendMirrored) isCommand()   {}
+func (AdoptSource) isCommand()      {}
+func (Quarantined) isCommand()      {}
+func (FenceMirror) isCommand()      {}
+func (WritePidReset) isCommand()    {}
+func (JoinLeader) isCommand()       {}
+func (AlignTo) isCommand()          {}
+func (Aligned) isCommand()          {}
+func (Replicate) isCommand()        {}
+func (ReplicaReported) isCommand()  {}
+func (Advanced) isCommand()         {}
+func (Refused) isCommand()          {}
+func (AdmissionChanged) isCommand() {}
+func (ParkFetch) isCommand()        {}
+func (UnparkFetch) isCommand()      {}
+func (Tick) isCommand()             {}

@@ -1,0 +1,163 @@
+package partition
+
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
+	"lockstep/protocol/batch"
+	"lockstep/protocol/perr"
+)
+
+// Effect is something the world must do for a partition replica.
+type Effect interface{ isEffect() }
+
+// AckProduce answers AppendBatch with success.
+type AckProduce struct {
+	Ref           core.RequestID
+	Base          core.Offset // of the original when the batch was a duplicate (R7)
+	LogStart      core.Offset
+	LogAppendTime int64 // -1 for CreateTime
+}
+
+// RefuseProduce answers AppendBatch with an error. Code is the full one; the front maps it down.
+type RefuseProduce struct {
+	Ref      core.RequestID
+	Code     perr.Code
+	Text     string
+	LogStart core.Offset
+}
+
+// MirrorAnswered answers AppendMirrored and AdoptSource.
+type MirrorAnswered struct {
+	Ref     core.RequestID
+	Outcome MirrorOutcome
+	LEO     core.Offset // where the next fetch starts; durable
+	// LastEpoch is the latest epoch in the log below LEO, to be sent as LastFetchedEpoch.
+	LastEpoch core.LeaderEpoch
+	Epoch     core.LeaderEpoch // our own leader epoch, for raising it above the source's (D23)
+	Adopted   core.LeaderEpoch
+	Text      string
+}
+
+// MirrorOutcome is what became of a mirror fetch answer or a divergence check.
+type MirrorOutcome uint8
+
+const (
+	MirrorOK          MirrorOutcome = iota
+	MirrorStale                     // older session or epoch, or not leader: stop fetching, ask again
+	MirrorAgain                     // logs still disagree: run the divergence check again with LastEpoch
+	MirrorEpochTooLow               // our leader epoch must be raised first (D23)
+	MirrorDiverged                  // R11 forbids the truncation: data kept, an operator decides
+	MirrorRejected                  // the bytes are not a valid continuation of this log
+)
+
+// MirrorFenced answers FenceMirror.
+type MirrorFenced struct {
+	Ref core.RequestID
+	LME core.LeaderEpoch // last mirrored epoch, write-once per mirroring
+	LEO core.Offset
+	OK  bool // false: not the leader
+}
+
+// PidResetWritten answers WritePidReset once the control batch is below HW.
+type PidResetWritten struct {
+	Ref core.RequestID
+	OK  bool
+}
+
+// WakeFetch answers ParkFetch.
+type WakeFetch struct{ Ref core.RequestID }
+
+// TellHighWatermark hands a command to the HW actor of this partition at this broker.
+type TellHighWatermark struct{ Command highwater.Command }
+
+// TellReplica hands a command to the same partition's replica on another broker of this process.
+type TellReplica struct {
+	To      core.ReplicaID
+	Command Command
+}
+
+// ReportDurable says that this replica is durable up to LEO under (Epoch, Term): to the HW actor at
+// Leader, and, from a follower, to the leader's partition actor for its credit. Always late. The
+// performer may drop all but the last of several that are released together.
+type ReportDurable struct {
+	Leader core.ReplicaID
+	Epoch  core.LeaderEpoch
+	Term   core.MirrorTerm
+	LEO    core.Offset
+}
+
+// ReadLeaderLog asks the performer to read Leader's journal from From, below that leader's released
+// LEO, and to send the batches to this replica as Replicate (D7).
+type ReadLeaderLog struct {
+	Leader core.ReplicaID
+	Epoch  core.LeaderEpoch
+	Term   core.MirrorTerm
+	From   core.Offset
+}
+
+// QuarantineRange asks the performer to copy [From, To) into a side file, then to send Quarantined.
+type QuarantineRange struct {
+	Session core.MirrorSession
+	From    core.Offset
+	To      core.Offset // exclusive
+	Reason  string
+}
+
+// PublishView replaces what readers see. Always late: it never shows what is not on disk.
+type PublishView struct{ View View }
+
+// CacheBatch offers a batch to the memory that serves the tail of the log. Early: readers are bounded
+// by the view, not by the cache.
+type CacheBatch struct{ Batch batch.Batch }
+
+// DropCache forgets cached batches at or above From after a truncation.
+type DropCache struct{ From core.Offset }
+
+// ArmTimer asks for a Tick at At (mono ns).
+type ArmTimer struct{ At int64 }
+
+// View is what a reader may know of a replica: released facts only.
+type View struct {
+	Leader   core.ReplicaID // who this replica believes leads
+	Epoch    core.LeaderEpoch
+	IsLeader bool
+	Role     Role
+	LogStart core.Offset
+	HW       core.Offset
+	LSO      core.Offset
+	LEO      core.Offset      // durable, exclusive
+	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
+	Confirms bool             // a leader whose HW has passed its epoch start (KIP-207)
+	// Epochs is the leader-epoch history in the log: ascending, never mutated.
+	Epochs []EpochStart
+	Text   string // why the partition is not healthy, "" if it is
+}
+
+// EpochStart says where an epoch begins in the log.
+type EpochStart struct {
+	Epoch core.LeaderEpoch
+	Start core.Offset
+}
+
+func (e AckProduce) ReplyTo() core.RequestID      { return e.Ref }
+func (e RefuseProduce) ReplyTo() core.RequestID   { return e.Ref }
+func (e MirrorAnswered) ReplyTo() core.RequestID  { return e.Ref }
+func (e MirrorFenced) ReplyTo() core.RequestID    { return e.Ref }
+func (e PidResetWritten) ReplyTo() core.RequestID { return e.Ref }
+func (e WakeFetch) ReplyTo() core.RequestID       { return e.Ref }
+
+func (AckProduce) isEffect()        {}
+func (RefuseProduce) isEffect()     {}
+func (MirrorAnswered) isEffect()    {}
+func (MirrorFenced) isEffect()      {}
+func (PidResetWritten) isEffect()   {}
+func (WakeFetch) isEffect()         {}
+func (TellHighWatermark) isEffect() {}
+func (TellReplica) isEffect()       {}
+func (ReportDurable) isEffect()     {}
+func (ReadLeaderLog) isEffect()     {}
+func (QuarantineRange) isEffect()   {}
+func (PublishView) isEffect()       {}
+func (CacheBatch) isEffect()        {}
+func (DropCache) isEffect()         {}
+func (ArmTimer) isEffect()          {}
