@@ -1,0 +1,163 @@
+package group
+
+import "lockstep/actors/core"
+
+// Command is something a shard of consumer groups is asked to do. Times in commands are milliseconds,
+// as on the wire; instants are mono nanoseconds.
+type Command interface{ isCommand() }
+
+// Resume is sent once, after replay and before anything else: it gives every member that replay
+// brought back a fresh session, so that a group survives a restart of the process and a member that
+// did not is found out. Sent again, it only replaces the settings.
+type Resume struct{ Settings Settings }
+
+// Settings are the broker settings the groups obey. Kafka's names are in the comments.
+type Settings struct {
+	InitialDelayMs   int64 // group.initial.rebalance.delay.ms; 0: an empty group completes at once
+	MinSessionMs     int64 // group.min.session.timeout.ms
+	MaxSessionMs     int64 // group.max.session.timeout.ms
+	MaxSize          int32 // group.max.size; 0: unlimited
+	MaxMetadataBytes int32 // offset.metadata.max.bytes
+}
+
+// DefaultSettings are Kafka's.
+func DefaultSettings() Settings {
+	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096}
+}
+
+// JoinGroup asks for a place in the next generation. Answered by Joined, at once or when the round of
+// joins is complete.
+type JoinGroup struct {
+	Ref      core.RequestID
+	Group    string
+	MemberID string // "" for a newcomer
+	// NewMemberID becomes the member's id when MemberID is "" (or a static member returns). The caller
+	// draws it, "<client id or instance id>-<uuid>": the core has no randomness.
+	NewMemberID string
+	InstanceID  *string // static membership
+	ClientID    string
+	ClientHost  string // Kafka writes "/127.0.0.1"
+	// NeedsKnownID is set for JoinGroup v4 and later without an instance id: a newcomer is told its id
+	// first (MEMBER_ID_REQUIRED) and joins with it.
+	NeedsKnownID bool
+	// SkipsAssignment is set for v9 and later: a returning static leader may be told to skip assigning.
+	SkipsAssignment    bool
+	ProtocolType       string
+	Protocols          []Protocol // in order of preference
+	SessionTimeoutMs   int64
+	RebalanceTimeoutMs int64 // v0: the session time-out
+}
+
+// Protocol is one assignor a member supports, with its subscription.
+type Protocol struct {
+	Name     string
+	Metadata []byte
+}
+
+// SyncGroup asks for the assignment of a generation; the leader brings it. Answered by Synced.
+type SyncGroup struct {
+	Ref          core.RequestID
+	Group        string
+	Generation   int32
+	MemberID     string
+	InstanceID   *string
+	ProtocolType *string // nil: not stated (before v5)
+	Protocol     *string // nil: not stated (before v5)
+	Assignments  []Assignment
+}
+
+// Assignment is what the leader gives one member.
+type Assignment struct {
+	MemberID string
+	Data     []byte
+}
+
+// Heartbeat keeps a member's session alive. Answered by Beaten.
+type Heartbeat struct {
+	Ref        core.RequestID
+	Group      string
+	Generation int32
+	MemberID   string
+	InstanceID *string
+}
+
+// LeaveGroup removes members. Answered by Left, one result per member in the order given; before v3
+// there is one, and its code is the answer's.
+type LeaveGroup struct {
+	Ref     core.RequestID
+	Group   string
+	Members []Leaver
+}
+
+// Leaver names a member by id, by instance id with an empty id, or by both.
+type Leaver struct {
+	MemberID   string
+	InstanceID *string
+}
+
+// OffsetCommit stores offsets. Topics the caller does not know are refused by the caller (G16).
+// Answered by OffsetsCommitted, one result per entry in the order given.
+type OffsetCommit struct {
+	Ref        core.RequestID
+	Group      string
+	Generation int32 // -1: a simple consumer or a tool
+	MemberID   string
+	InstanceID *string
+	// KnowsGroupNotFound is set for OffsetCommit v9 and later (K2).
+	KnowsGroupNotFound bool
+	Offsets            []OffsetToCommit
+}
+
+// OffsetToCommit is one position.
+type OffsetToCommit struct {
+	Topic       string
+	TopicID     core.TopicID // of the topic now: a topic made anew under the name does not inherit offsets (F34)
+	Partition   int32
+	Offset      core.Offset
+	LeaderEpoch core.LeaderEpoch // NoEpoch: not stated; returned exactly as given (E03)
+	Metadata    string
+}
+
+// OffsetFetch reads offsets. A group never seen answers Unknown everywhere and no error (K1). There
+// are no transactions here, so every stored offset is stable. Answered by OffsetsFetched.
+type OffsetFetch struct {
+	Ref    core.RequestID
+	Group  string
+	Topics []TopicPartitions // nil: all that is stored
+}
+
+// TopicPartitions asks for some partitions of a topic. ID, when not zero, must be the one the offset
+// was stored under.
+type TopicPartitions struct {
+	Topic      string
+	ID         core.TopicID
+	Partitions []int32
+}
+
+// DescribeGroup asks for one group. Answered by Described.
+type DescribeGroup struct {
+	Ref   core.RequestID
+	Group string
+}
+
+// ListGroups asks for the groups of this shard. Filters compare without case; empty means all.
+// Answered by Listed.
+type ListGroups struct {
+	Ref    core.RequestID
+	States []string
+	Types  []string // this server has "classic" only
+}
+
+// Tick is the clock: sessions, rounds of joins and of syncs that are over.
+type Tick struct{}
+
+func (Resume) isCommand()        {}
+func (JoinGroup) isCommand()     {}
+func (SyncGroup) isCommand()     {}
+func (Heartbeat) isCommand()     {}
+func (LeaveGroup) isCommand()    {}
+func (OffsetCommit) isCommand()  {}
+func (OffsetFetch) isCommand()   {}
+func (DescribeGroup) isCommand() {}
+func (ListGroups) isCommand()    {}
+func (Tick) isCommand()          {}
