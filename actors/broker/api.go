@@ -1,0 +1,160 @@
+// Package broker holds the actors of one clusterd process: the logical brokers, their replicas, and the
+// coordinators of the cluster. It spawns, supervises and looks up; it performs the effects that machines
+// ask for; it carries facts from coordinators into the image of each broker. It decides nothing.
+//
+// Reply functions run on an actor's goroutine and must not block. Exactly one call is made per request:
+// with the effect that answers it, or with shell.Failed.
+package broker
+
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
+	"lockstep/journal"
+)
+
+// ID is the name of the cluster.
+func (c *Cluster) ID() core.ClusterID { return c.options.Cluster }
+
+// Now is the clock that the actors use; AppendBatch.Deadline is counted on its Mono.
+func (c *Cluster) Now() core.Now { return c.system.Clock.Now() }
+
+// Brokers are all logical brokers by id, stopped ones included.
+func (c *Cluster) Brokers() []*Broker { return c.brokers }
+
+// Broker looks one up.
+func (c *Cluster) Broker(id core.ReplicaID) (*Broker, bool) {
+	for _, b := range c.brokers {
+		if b.id == id {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// Newest is the image with every fact published so far. Brokers lag behind it: it serves checks of what
+// is true now (C4), never answers to clients.
+func (c *Cluster) Newest() *image.Image { return c.publisher.newest() }
+
+// CreateTopic is answered with controller.TopicCreated. Ref and, when zero, Fresh are filled in.
+func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {
+	if cmd.Fresh.IsZero() {
+		cmd.Fresh = core.TopicID(randomID())
+	}
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// DeleteTopic is answered with controller.Done. Ref is filled in.
+func (c *Cluster) DeleteTopic(cmd controller.DeleteTopic, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// RaiseEpoch is answered with controller.EpochRaised. Ref is filled in.
+func (c *Cluster) RaiseEpoch(cmd controller.RaiseEpoch, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// AllocateProducerIDs is answered with controller.ProducerIDs. Ref, Above and Prefix are filled in. For
+// single ids use Broker.ProducerID.
+func (c *Cluster) AllocateProducerIDs(cmd controller.AllocateProducerIDs, reply func(any)) {
+	cmd.Above, cmd.Prefix = c.highestProducerID(), randomPrefix()
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// StopBroker fences a broker and closes its replicas; answered with controller.Done. Its volume stays open
+// as a voter of the control quorum. Its listener is the daemon's to close first.
+func (c *Cluster) StopBroker(id core.ReplicaID, reply func(any)) {
+	c.stopBroker(id, "stopped by an operator", reply)
+}
+
+// StartBroker undoes StopBroker, reopening a poisoned volume first; answered with controller.Done.
+func (c *Cluster) StartBroker(id core.ReplicaID, reply func(any)) { c.startBroker(id, reply) }
+
+// ReportFloor hands a destination's report to the HW actor of the partition's newest leader. A partition
+// without a live leader forgets it: it is repeated.
+func (c *Cluster) ReportFloor(id core.PartitionID, report highwater.ReportFloor) {
+	if r, ok := c.leaderReplica(id); ok {
+		r.highwater.Tell(report)
+	}
+}
+
+// ID is the broker's id within its cluster.
+func (b *Broker) ID() core.ReplicaID { return b.id }
+
+// Image is what this broker knows of the cluster now: released facts, immutable.
+func (b *Broker) Image() *image.Image { return b.feed.image.Load() }
+
+// HoldImage keeps new facts from this broker until it is called with false: the lag between brokers is
+// part of the specification, and tests hold it back (D9).
+func (b *Broker) HoldImage(hold bool) { b.feed.setHold(hold) }
+
+// Replica looks up this broker's replica of a partition. A stopped broker has none.
+func (b *Broker) Replica(id core.PartitionID) (*Replica, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	r, ok := b.replicas[id]
+	return r, ok
+}
+
+// Replicas are all replicas of this broker, in no order.
+func (b *Broker) Replicas() []*Replica {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	list := make([]*Replica, 0, len(b.replicas))
+	for _, r := range b.replicas {
+		list = append(list, r)
+	}
+	return list
+}
+
+// ProducerID draws one producer id from the broker's block (D24). reply gets -1 and a text when the
+// controller could not be asked; the client may retry.
+func (b *Broker) ProducerID(reply func(id int64, text string)) { b.producerIDs.next(reply) }
+
+// ID names the partition.
+func (r *Replica) ID() core.PartitionID { return r.id }
+
+// Broker is where the replica lives.
+func (r *Replica) Broker() core.ReplicaID { return r.broker.id }
+
+// View is what readers may know: released facts only.
+func (r *Replica) View() partition.View { return *r.view.Load() }
+
+// Gates is what the leader last published of its gates. For evidence use Evidence, which checks it.
+func (r *Replica) Gates() highwater.PublishGates { return *r.gates.Load() }
+
+// Floor is the newest floor that this destination leader published, for the next fetch to carry. ok is
+// false while there is none.
+func (r *Replica) Floor() (floor highwater.PublishFloor, ok bool) {
+	if f := r.floor.Load(); f != nil {
+		return *f, true
+	}
+	return highwater.PublishFloor{}, false
+}
+
+// Read returns whole batches that begin below below, starting with the one that holds from, up to max
+// bytes but always the first: from the tail cache when it has them, else from the journal. Callers bound
+// below by View. Safe from any goroutine; it may block on the disk.
+func (r *Replica) Read(from, below core.Offset, max int) ([]journal.StoredBatch, error) {
+	return r.read(from, below, max)
+}
+
+// FindTimestamp returns the first batch with MaxTimestamp >= ts at or above from, if any.
+func (r *Replica) FindTimestamp(from core.Offset, ts int64) (journal.StoredBatch, bool, error) {
+	return r.broker.volume().FindTimestamp(r.stream, from, ts)
+}
+
+// Tell hands over a command without an answer.
+func (r *Replica) Tell(cmd partition.Command) { r.partition.Tell(cmd) }
+
+// Ask hands over a command and returns its reference at once.
+func (r *Replica) Ask(build func(core.RequestID) partition.Command, reply func(any)) core.RequestID {
+	return r.partition.Ask(build, reply)
+}
+
+// Unpark forgets a parked fetch and its reply function. The wake-up may already be on its way.
+func (r *Replica) Unpark(ref core.RequestID) {
+	r.partition.Cancel(ref, partition.UnparkFetch{Ref: ref})
+}
