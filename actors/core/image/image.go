@@ -5,7 +5,7 @@ package image
 
 import "lockstep/actors/core"
 
-// Image is immutable: Apply returns a new one.
+// Image is immutable: Apply returns a new one. Maps are never nil.
 type Image struct {
 	// Version counts the facts applied. An election is a fact like any other, so a leader that has
 	// applied it has applied every registration published before it (D9, model G11b).
@@ -49,6 +49,7 @@ type Partition struct {
 	PartitionEpoch int32
 	LastUnclean    core.LeaderEpoch // cumulative; NoEpoch if never
 	MinISR         int32            // effective: min(config, RF)
+	Text           string           // why nobody leads, with the remedy; "" while somebody does
 }
 
 // MirrorState is the KIP's state byte of a mirrored topic as far as this slice uses it.

@@ -1,0 +1,161 @@
+package image
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"lockstep/actors/core"
+)
+
+// twin is the dumb image: it forgets nothing it was told and computes every answer from the list.
+type twin []Fact
+
+func (w twin) image() *Image {
+	img := Empty()
+	for _, f := range w {
+		img.Version++
+		switch f := f.(type) {
+		case ClusterNamed:
+			img.Cluster = f.Cluster
+		case BrokerChanged:
+			img.Brokers[f.Broker.ID] = f.Broker
+		case TopicChanged:
+			t := f.Topic
+			t.Partitions = slices.Clone(t.Partitions)
+			img.Topics[t.ID] = &t
+		case PartitionChanged:
+			if t := img.Topics[f.ID.Topic]; t != nil && int(f.ID.Index) < len(t.Partitions) {
+				t.Partitions[f.ID.Index] = f.Partition
+			}
+		case TopicGone:
+			delete(img.Topics, f.ID)
+		case MirrorTopicChanged:
+			if delete(img.Mirrors, f.ID); f.Topic.State != MirrorNone {
+				img.Mirrors[f.ID] = f.Topic
+			}
+		case RegistrationsChanged:
+			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 {
+				img.Sync[f.ID] = f.Registrations
+			}
+		}
+	}
+	for id, t := range img.Topics {
+		img.Names[t.Name] = id
+	}
+	for id := core.ReplicaID(9); id > 0; id-- {
+		if img.Brokers[id].Live {
+			img.Controller = id
+		}
+	}
+	return img
+}
+
+func randomFact(r *rand.Rand) Fact {
+	n := 1 + r.IntN(5)
+	id := core.TopicID{byte(n)}
+	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
+	switch r.IntN(8) {
+	case 0:
+		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2)))}
+	case 1:
+		return BrokerChanged{Broker{ID: core.ReplicaID(1 + r.IntN(3)), Live: r.IntN(2) == 0, Port: int32(r.IntN(3))}}
+	case 2: // a name belongs to one id, but a topic may be renamed
+		return TopicChanged{Topic{ID: id, Name: fmt.Sprintf("t%d-%d", n, r.IntN(2)), Partitions: make([]Partition, r.IntN(4))}}
+	case 3, 4:
+		return PartitionChanged{core.PartitionID{Topic: id, Index: int32(r.IntN(4))}, part}
+	case 5:
+		return TopicGone{id}
+	case 6:
+		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
+	default:
+		return RegistrationsChanged{id, Registrations{Gates: make([]Gate, r.IntN(3))}}
+	}
+}
+
+func TestAnImageSaysWhatTheListOfItsFactsSays(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var facts twin
+		img, version := Empty(), int64(0)
+		for range 60 {
+			batch := make([]Fact, 1+r.IntN(4))
+			for i := range batch {
+				batch[i] = randomFact(r)
+			}
+			before := facts.image()
+			next := ApplyAll(img, batch)
+			if !img.Equal(before) {
+				t.Fatalf("seed %d: applying %v changed the image it started from", seed, batch)
+			}
+			facts = append(facts, batch...)
+			version += int64(len(batch))
+			if want := facts.image(); !next.Equal(want) || next.Version != version {
+				t.Fatalf("seed %d: after %v\n got %+v\nwant %+v", seed, batch, next, want)
+			}
+			img = next
+		}
+	}
+}
+
+func TestAFactAppliedTwiceSaysNothingNew(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		img := Empty()
+		for range 60 {
+			f := randomFact(r)
+			once := Apply(img, f)
+			if twice := Apply(once, f); !twice.Equal(once) || twice.Version != once.Version+1 {
+				t.Fatalf("seed %d: %#v is not idempotent", seed, f)
+			}
+			img = once
+		}
+	}
+}
+
+func TestOneFactCopiesOnlyTheTopicItNames(t *testing.T) {
+	img := Empty()
+	for n := range 3000 {
+		img = Apply(img, TopicChanged{Topic{ID: core.TopicID{byte(n), byte(n >> 8)}, Name: fmt.Sprint(n), Partitions: make([]Partition, 2)}})
+	}
+	next := Apply(img, PartitionChanged{core.PartitionID{Topic: core.TopicID{7}, Index: 1}, Partition{Leader: 3}})
+	for id := range img.Topics {
+		if same := img.Topics[id] == next.Topics[id]; same == (id == core.TopicID{7}) {
+			t.Fatalf("topic %v: shared %v", id, same)
+		}
+	}
+	if img.Leader(core.PartitionID{Topic: core.TopicID{7}, Index: 1}) == 3 {
+		t.Fatal("the old image changed")
+	}
+}
+
+func TestAStoppedBrokerMovesOnlyItsOwnShards(t *testing.T) {
+	img := Empty()
+	for id := core.ReplicaID(1); id <= 3; id++ {
+		img = Apply(img, BrokerChanged{Broker{ID: id, Live: true}})
+	}
+	without := Apply(img, BrokerChanged{Broker{ID: 2}})
+	for shard := range int32(16) {
+		before, after := img.ShardOwner(shard), without.ShardOwner(shard)
+		if before != 2 && after != before || after == 2 {
+			t.Fatalf("shard %d moved from %d to %d", shard, before, after)
+		}
+	}
+	if got := Empty().ShardOwner(3); got != core.NoReplica {
+		t.Fatalf("no broker is live, yet %d owns the shard", got)
+	}
+	if without.Controller != 1 || Apply(without, BrokerChanged{Broker{ID: 1}}).Controller != 3 {
+		t.Fatal("the controller is not the lowest live broker")
+	}
+}
+
+func BenchmarkApplyPartitionChangedOf5000Topics(b *testing.B) {
+	img := Empty()
+	for n := range 5000 {
+		img = Apply(img, TopicChanged{Topic{ID: core.TopicID{byte(n), byte(n >> 8)}, Name: fmt.Sprint(n), Partitions: make([]Partition, 3)}})
+	}
+	for b.Loop() {
+		Apply(img, PartitionChanged{core.PartitionID{Topic: core.TopicID{7}}, Partition{Leader: 3}})
+	}
+}

@@ -1,0 +1,71 @@
+package image
+
+import (
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+// TopicNamed finds a topic by its name.
+func (i *Image) TopicNamed(name string) (*Topic, bool) {
+	id, known := i.Names[name]
+	if !known {
+		return nil, false
+	}
+	t := i.Topics[id]
+	return t, t != nil
+}
+
+// Topic finds a topic by its id.
+func (i *Image) Topic(id core.TopicID) (*Topic, bool) {
+	t := i.Topics[id]
+	return t, t != nil
+}
+
+// Partition finds a partition.
+func (i *Image) Partition(id core.PartitionID) (Partition, bool) {
+	t := i.Topics[id.Topic]
+	if t == nil || id.Index < 0 || int(id.Index) >= len(t.Partitions) {
+		return Partition{}, false
+	}
+	return t.Partitions[id.Index], true
+}
+
+// Leader is who leads a partition; NoReplica when nobody does or the partition is not known.
+func (i *Image) Leader(id core.PartitionID) core.ReplicaID {
+	p, known := i.Partition(id)
+	if !known {
+		return core.NoReplica
+	}
+	return p.Leader
+}
+
+// Live lists live brokers, ascending.
+func (i *Image) Live() []core.ReplicaID {
+	var live []core.ReplicaID
+	for id, b := range i.Brokers {
+		if b.Live {
+			live = append(live, id)
+		}
+	}
+	slices.Sort(live)
+	return live
+}
+
+// ShardOwner is the live broker that a coordinator shard lives on (D25): the shard's own broker, or
+// the next live one, so that a stop moves only the shards of the broker that stopped. NoReplica when
+// no broker is live.
+func (i *Image) ShardOwner(shard int32) core.ReplicaID {
+	all := slices.Sorted(maps.Keys(i.Brokers))
+	for step := range all {
+		id := all[(int(shard)+step)%len(all)]
+		if i.Brokers[id].Live {
+			return id
+		}
+	}
+	return core.NoReplica
+}
+
+// TopicNames lists the names of all topics, sorted.
+func (i *Image) TopicNames() []string { return slices.Sorted(maps.Keys(i.Names)) }
