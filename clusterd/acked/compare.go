@@ -1,0 +1,119 @@
+package acked
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Verdict is what reading everything back says.
+type Verdict struct {
+	Acked      int
+	Found      int // distinct records of this producer in the log, acknowledged or not
+	Lost       int // acknowledged and absent
+	Duplicated int // records that are there more than once
+	// LostSample names up to five lost records, for a person to look for.
+	LostSample []uint64
+}
+
+// Compare reads the topic from its start to its end with a stock consumer and holds it against the
+// producer's own list.
+func (p *Producer) Compare(ctx context.Context, seeds []string) (Verdict, error) {
+	counts, err := readAll(ctx, seeds, p.topic, p.run)
+	if err != nil {
+		return Verdict{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := Verdict{Acked: len(p.acks), Found: len(counts)}
+	for n := range p.acks {
+		if counts[n] == 0 {
+			v.Lost++
+			if len(v.LostSample) < 5 {
+				v.LostSample = append(v.LostSample, n)
+			}
+		}
+	}
+	for _, c := range counts {
+		if c > 1 {
+			v.Duplicated++
+		}
+	}
+	return v, nil
+}
+
+func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map[uint64]int, error) {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DialTimeout(time.Second), kgo.FetchMaxWait(200*time.Millisecond))
+	if err != nil {
+		return nil, fmt.Errorf("make reader for %s: %w", topic, err)
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	ends, err := adm.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list end offsets of %s: %w", topic, err)
+	}
+	starts, err := adm.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("list start offsets of %s: %w", topic, err)
+	}
+	left, assign := map[int32]int64{}, map[int32]kgo.Offset{}
+	ends.Each(func(o kadm.ListedOffset) {
+		from, _ := starts.Lookup(topic, o.Partition)
+		if from.Offset < o.Offset {
+			left[o.Partition], assign[o.Partition] = o.Offset, kgo.NewOffset().At(from.Offset)
+		}
+	})
+	counts := map[uint64]int{}
+	if len(left) == 0 {
+		return counts, nil
+	}
+	cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: assign})
+	for len(left) > 0 {
+		fetches := cl.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read %s back, partitions %v unfinished: %w", topic, keys(left), err)
+		}
+		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
+			for _, r := range f.Records {
+				if len(r.Value) >= valueHeader && binary.BigEndian.Uint64(r.Value) == run {
+					counts[binary.BigEndian.Uint64(r.Value[8:])]++
+				}
+			}
+			// Control records at the end are not delivered: position counts, not the last record.
+			if n := len(f.Records); n > 0 && f.Records[n-1].Offset+1 >= left[f.Partition] {
+				delete(left, f.Partition)
+			}
+		})
+		for part := range left {
+			if at, ok := position(cl, topic, part); ok && at >= left[part] {
+				delete(left, part)
+			}
+		}
+	}
+	return counts, nil
+}
+
+// position is the next offset the consumer will ask for, which moves past control records too.
+func position(cl *kgo.Client, topic string, part int32) (int64, bool) {
+	at, ok := cl.UncommittedOffsets()[topic][part]
+	if !ok {
+		return 0, false
+	}
+	return at.Offset, true
+}
+
+func keys(m map[int32]int64) []int32 {
+	out := make([]int32, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}

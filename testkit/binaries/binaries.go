@@ -1,0 +1,55 @@
+// Package binaries builds the two products once per process, without cgo, for tests that run them.
+package binaries
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// Paths of the products.
+type Paths struct{ Clusterd, Clusterctl string }
+
+var build = sync.OnceValues(func() (Paths, error) {
+	root, err := Root()
+	if err != nil {
+		return Paths{}, err
+	}
+	dir, err := os.MkdirTemp("", "lockstep-bin-")
+	if err != nil {
+		return Paths{}, fmt.Errorf("make directory for binaries: %w", err)
+	}
+	p := Paths{filepath.Join(dir, "clusterd"), filepath.Join(dir, "clusterctl")}
+	for out, pkg := range map[string]string{p.Clusterd: "./clusterd", p.Clusterctl: "./cli"} {
+		cmd := exec.Command("go", "build", "-o", out, pkg)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return Paths{}, fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+		}
+	}
+	return p, nil
+})
+
+// Build returns the binaries, building them on the first call.
+func Build() (Paths, error) { return build() }
+
+// Root is the directory that holds go.mod, found from the working directory upwards.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", fmt.Errorf("no go.mod above the working directory: run this inside the checkout")
+		}
+		dir = up
+	}
+}

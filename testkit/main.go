@@ -1,0 +1,21 @@
+// Command testkit is everything long or real: one program, one subcommand per kind of proof.
+package main
+
+import (
+	"github.com/alecthomas/kong"
+
+	"lockstep/testkit/clients"
+	"lockstep/testkit/crash"
+	"lockstep/testkit/rules"
+)
+
+type program struct {
+	Clients clients.Command `cmd:"" help:"Stock clients in several languages write and read the same topic; digests must agree."`
+	Crash   crash.Command   `cmd:"" help:"kill -9 of one clusterd under load, again and again; every acknowledged record must be there."`
+	Rules   rules.Command   `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`
+}
+
+func main() {
+	ctx := kong.Parse(&program{}, kong.Name("testkit"), kong.Description("Long and real tests of lockstep."), kong.UsageOnError())
+	ctx.FatalIfErrorf(ctx.Run())
+}
