@@ -1,0 +1,59 @@
+package mirror
+
+import "lockstep/actors/core"
+
+// Description is a mirror as operators read it: everything --describe [--json] needs.
+type Description struct {
+	Mirror        core.MirrorName
+	Exists        bool // false: never created, or deleted
+	SourceCluster core.ClusterID
+	Config        map[string]string
+	Include       []string
+	Exclude       []string
+	Topics        []TopicDescription // by name
+}
+
+// TopicDescription is one mirrored topic.
+type TopicDescription struct {
+	Topic     core.TopicID
+	Name      string
+	State     string // SYNC, PARTIAL, "SYNC until T, unconfirmed since …", ARMING k of n, … (I44: never SYNC alone when a partition is not gated)
+	Phase     Phase
+	Desired   Type
+	Effective Type
+	Recovery  bool // released or demoted, on its way back
+	// Reporting: the source may still gate on us (a Register was sent and not withdrawn).
+	Reporting    bool
+	Epoch        core.RegistrationEpoch
+	Generation   core.Generation
+	Release      core.ReleaseNumber // newest seen
+	Incarnation  core.Incarnation
+	Session      core.MirrorSession
+	Armed        int32 // k of n
+	Partial      bool
+	Unconfirmed  bool
+	T            ClaimTime // every acks=all record acknowledged up to T (source clock) is here; zero: no claim
+	ContactWall  int64     // Unix ms of the newest contact that confirmed every partition; 0: none since start
+	RetryAttempt int32
+	ErrorMessage string
+	Step         Step // while STOPPING
+	Partitions   []PartitionDescription
+}
+
+// PartitionDescription is one mirrored partition.
+type PartitionDescription struct {
+	Partition         int32
+	State             string
+	SourceOffset      core.Offset // HW of the source in its newest answer; Unknown if there is none since start
+	DestinationOffset core.Offset // LEO here
+	Lag               int64       // -1: unknown
+	Armed             bool
+	ZeroRPOFrom       core.Offset // Unknown: not armed
+	T                 ClaimTime   // newest evidence of this partition since start
+	Failing           bool
+	FailingSinceWall  int64 // Unix ms; 0: not failing
+	RetryAttempt      int32
+	ErrorMessage      string
+	SourceEpoch       core.LeaderEpoch
+	LastMirroredEpoch core.LeaderEpoch // NoEpoch until stopped
+}

@@ -1,0 +1,117 @@
+package registration
+
+import "lockstep/actors/core"
+
+// Command is something the registration ledger of a source cluster is asked to do.
+type Command interface{ isCommand() }
+
+// Source is what this cluster knows of the topic a request names. The sender fills it in from its
+// released image; the topic id alone decides, the name is only checked (F34).
+type Source struct {
+	Known      bool
+	Name       string
+	Partitions int32
+	Mirrored   bool // the topic follows a source itself and is not STOPPED
+}
+
+// Mode says what an Unregister is for. A wire request without it means ModeDemote (F53).
+type Mode int8
+
+const (
+	ModeDemote Mode = 0 // the destination returns to ASYNC
+	ModeStop   Mode = 1 // the destination stops mirroring; the answer names the LEOs at un-gating
+)
+
+// RegisterTopic asks this source to gate acks on a destination, for one topic. The front sends one per
+// topic of a request and gathers the answers. Answered with RegisterAnswered.
+type RegisterTopic struct {
+	Ref   core.RequestID
+	Key   core.MirrorKey
+	Topic core.TopicID
+	Name  string
+	// Generation numbers the commands of the destination for this key; 0: a peer that speaks only the
+	// KIP. Of such a peer the front passes one request at a time per connection and drops what a closed
+	// connection left behind (C3).
+	Generation  core.Generation
+	Echo        core.ReleaseNumber // newest release the destination knows of
+	Recovery    bool               // the KIP's RecoveryPromotion
+	Incarnation core.Incarnation   // of the destination's data
+	MinISR      int32              // of the destination, effective; pinned (F32)
+	Path        []core.ClusterID   // the destination and everything that gates behind it (C11)
+	CanGate     bool               // this cluster can gate: feature on, Fetch >= 20
+	Source      Source
+}
+
+// UnregisterTopic ends a registration at the destination's wish. It never clears a release marker.
+// Answered with UnregisterAnswered.
+type UnregisterTopic struct {
+	Ref        core.RequestID
+	Key        core.MirrorKey
+	Topic      core.TopicID
+	Name       string
+	Generation core.Generation
+	Mode       Mode
+	Source     Source
+}
+
+// ReleaseMirror is the operator's --release-sync at the source: API 109 with mode RELEASE. The cluster
+// of the destination is found by the mirror's name. No Topics: the whole mirror, with a mirror marker that
+// stays (F35). Forget also gives the name free for another cluster (F33). Answered with ReleaseAnswered.
+type ReleaseMirror struct {
+	Ref    core.RequestID
+	Mirror core.MirrorName
+	Topics []core.TopicID // patterns are resolved by the caller
+	Forget bool           // only without Topics
+	DryRun bool
+}
+
+// ReportGate comes from a partition leader, once its high watermark waits for the mirror (D17).
+type ReportGate struct {
+	Key         core.MirrorKey
+	ID          core.PartitionID
+	Epoch       core.RegistrationEpoch
+	LeaderEpoch core.LeaderEpoch
+	GateStart   core.Offset
+}
+
+// ReportUngated comes from a partition leader that published gates with (Key, Epoch) before and now, having
+// applied a newer image, publishes them without. LEO is that replica's, read after the change: whatever the
+// un-gating itself acknowledged lies below it (F17).
+type ReportUngated struct {
+	Key   core.MirrorKey
+	ID    core.PartitionID
+	Epoch core.RegistrationEpoch
+	LEO   core.Offset
+}
+
+// ReportTold says that a fetch of Key was refused with 952 while the release Number was in force: what a
+// bare RecoveryPromotion of a plain peer needs before it counts (C3, model K6d).
+type ReportTold struct {
+	Key    core.MirrorKey
+	Topic  core.TopicID
+	Number core.ReleaseNumber
+}
+
+// DropTopic says that a topic was deleted: its gates close with it (F34).
+type DropTopic struct{ Topic core.TopicID }
+
+// Resume is the first command after a replay, before any election. Topics are all that exist; entries of
+// others are dropped. It publishes the full set of facts and the ledger.
+type Resume struct{ Topics []core.TopicID }
+
+// Describe is answered with Described.
+type Describe struct{ Ref core.RequestID }
+
+// Tick is the clock: answers that wait for leaders are given up after a second.
+type Tick struct{}
+
+func (RegisterTopic) isCommand()   {}
+func (UnregisterTopic) isCommand() {}
+func (ReleaseMirror) isCommand()   {}
+func (ReportGate) isCommand()      {}
+func (ReportUngated) isCommand()   {}
+func (ReportTold) isCommand()      {}
+func (DropTopic) isCommand()       {}
+func (Resume) isCommand()          {}
+func (Describe) isCommand()        {}
+func (Tick) isCommand()            {}

@@ -1,0 +1,135 @@
+package registration
+
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
+
+// Effect is something the world must do for the registration ledger. All but ArmTimer are late.
+type Effect interface{ isEffect() }
+
+// RegisterAnswered answers RegisterTopic. Code 0: this cluster gates, or will before the leader's next ack,
+// under Epoch; partitions that Gates does not list are PENDING and show up as evidence (C1).
+type RegisterAnswered struct {
+	Ref   core.RequestID
+	Topic core.TopicID
+	Name  string
+	Code  perr.Code
+	Text  string
+	Epoch core.RegistrationEpoch
+	Gates []GateStart
+	// Number is the release that a recovery must echo; set with 954.
+	Number core.ReleaseNumber
+	// Newest is set when the command is superseded (code 952): the newest generation known of the key.
+	Newest core.Generation
+}
+
+// GateStart says from where on a leader gates.
+type GateStart struct {
+	Partition   int32
+	LeaderEpoch core.LeaderEpoch
+	Start       core.Offset
+}
+
+// UnregisterAnswered answers UnregisterTopic. Code 0: the mirror is not registered (any more).
+type UnregisterAnswered struct {
+	Ref    core.RequestID
+	Topic  core.TopicID
+	Name   string
+	Code   perr.Code
+	Text   string
+	Newest core.Generation // set when superseded, as in RegisterAnswered
+	// LEO is, for ModeStop, each partition's log end at un-gating, by index; Unknown where no leader
+	// answered within a second. Nil when nothing was registered.
+	LEO []core.Offset
+}
+
+// ReleaseAnswered answers ReleaseMirror.
+type ReleaseAnswered struct {
+	Ref     core.RequestID
+	Code    perr.Code
+	Text    string
+	Cluster core.ClusterID
+	Number  core.ReleaseNumber // 0 for a dry run
+	Topics  []ReleasedTopic
+}
+
+// ReleasedTopic is what a release did, or would do, to one topic.
+type ReleasedTopic struct {
+	Topic core.TopicID
+	Name  string
+	Gated bool // the topic was gated on the mirror until now
+	Code  perr.Code
+	Text  string
+}
+
+// Described answers Describe.
+type Described struct {
+	Ref    core.RequestID
+	Ledger Description
+}
+
+// Publish hands facts to the image publisher.
+type Publish struct{ Facts []image.Fact }
+
+// PublishLedger replaces the snapshot that evidence, fetches and unknown reports are checked against. A
+// release publishes it before the facts that un-gate: whoever stamps T first and checks Confirms afterwards
+// cannot vouch for an ack that the release let through (C4, model G5).
+type PublishLedger struct{ Ledger Ledger }
+
+// NotifyReleased asks the bus to tell the destination; losing it is harmless. No Topics: the whole mirror.
+type NotifyReleased struct {
+	Key    core.MirrorKey
+	Number core.ReleaseNumber
+	Topics []core.TopicID
+}
+
+// ArmTimer asks for a Tick at At (mono ns).
+type ArmTimer struct{ At int64 }
+
+// Ledger is an immutable snapshot of who is registered and who was released.
+type Ledger struct {
+	Version int64
+	Entries map[LedgerKey]LedgerEntry
+}
+
+// LedgerKey names one registration (C10).
+type LedgerKey struct {
+	Mirror core.MirrorKey
+	Topic  core.TopicID
+}
+
+// LedgerEntry is what the ledger says of one key.
+type LedgerEntry struct {
+	Epoch    core.RegistrationEpoch // 0: not registered
+	Released core.ReleaseNumber     // number that a Register must echo; 0: none
+}
+
+// Confirms reports whether the registration is in force under epoch: what evidence needs besides a
+// leader of the controller's newest epoch that gates (C4).
+func (l Ledger) Confirms(key core.MirrorKey, topic core.TopicID, epoch core.RegistrationEpoch) bool {
+	e, ok := l.Entries[LedgerKey{key, topic}]
+	return ok && epoch != 0 && e.Epoch == epoch
+}
+
+// Look returns what is known of a key: a leader that meets a registration it does not know answers 953
+// while Epoch is set here (it will apply it), else 952 with Released (C1).
+func (l Ledger) Look(key core.MirrorKey, topic core.TopicID) (LedgerEntry, bool) {
+	e, ok := l.Entries[LedgerKey{key, topic}]
+	return e, ok
+}
+
+func (e RegisterAnswered) ReplyTo() core.RequestID   { return e.Ref }
+func (e UnregisterAnswered) ReplyTo() core.RequestID { return e.Ref }
+func (e ReleaseAnswered) ReplyTo() core.RequestID    { return e.Ref }
+func (e Described) ReplyTo() core.RequestID          { return e.Ref }
+
+func (RegisterAnswered) isEffect()   {}
+func (UnregisterAnswered) isEffect() {}
+func (ReleaseAnswered) isEffect()    {}
+func (Described) isEffect()          {}
+func (Publish) isEffect()            {}
+func (PublishLedger) isEffect()      {}
+func (NotifyReleased) isEffect()     {}
+func (ArmTimer) isEffect()           {}
