@@ -54,6 +54,10 @@ func generate(root string, parts []string) error {
 		kind, machine, one := strings.Cut(strings.TrimSuffix(part, ".json"), "/")
 		var err error
 		switch {
+		case part == "errors":
+			err = errorCodes(root)
+		case part == "apis":
+			err = apiTable(root)
 		case kind == "journal" && one:
 			err = journal(root, machine, ids)
 		case kind == "journal":
