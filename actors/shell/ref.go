@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"lockstep/actors/core"
+	"lockstep/journal"
 	"lockstep/protocol/perr"
 )
 
@@ -22,9 +23,10 @@ type Failed struct {
 // that closes the actor, so nothing vanishes in a stopped mailbox (protoactor drops such messages
 // without a dead letter).
 type Ref[C any] struct {
-	id     string
-	system *System
-	pid    *actor.PID
+	id      string
+	system  *System
+	pid     *actor.PID
+	tickets *tickets
 
 	mu     sync.RWMutex
 	closed bool
@@ -32,6 +34,9 @@ type Ref[C any] struct {
 
 // ID is the identity: PID, journal stream, log attribute.
 func (r *Ref[C]) ID() string { return r.id }
+
+// Durable is the newest durable sequence of the actor's stream.
+func (r *Ref[C]) Durable() journal.Seq { return journal.Seq(r.tickets.durable.Load()) }
 
 // Tell hands over a command that nobody waits for. A closed actor forgets it.
 func (r *Ref[C]) Tell(cmd C) { r.post(tell[C]{cmd}) }
@@ -41,10 +46,15 @@ func (r *Ref[C]) Tell(cmd C) { r.post(tell[C]{cmd}) }
 // answers Failed on the caller's goroutine.
 func (r *Ref[C]) Ask(build func(core.RequestID) C, reply func(any)) core.RequestID {
 	ref := r.system.NextRequest()
-	if !r.post(ask[C]{ref: ref, cmd: build(ref), reply: reply}) {
+	r.AskAs(ref, build(ref), reply)
+	return ref
+}
+
+// AskAs is Ask with a reference that the caller drew by System.NextRequest and built into cmd.
+func (r *Ref[C]) AskAs(ref core.RequestID, cmd C, reply func(any)) {
+	if !r.post(ask[C]{ref: ref, cmd: cmd, reply: reply}) {
 		reply(stopped(r.id))
 	}
-	return ref
 }
 
 // Cancel forgets the reply function of an earlier Ask, unless it has been answered, and hands over cmd,

@@ -64,7 +64,7 @@ func NewSystem(clock Clock, logger *slog.Logger) *System {
 // NextRequest is an id that no other request of this process has.
 func (s *System) NextRequest() core.RequestID { return core.RequestID(s.request.Add(1)) }
 
-func (s *System) spawn(id string, produce func() actor.Actor) *actor.PID {
+func (s *System) spawn(id string, produce func() actor.Actor) {
 	options := []actor.PropsOption{actor.WithGuardian(s)}
 	if s.Mailbox != nil {
 		options = append(options, actor.WithMailbox(s.Mailbox))
@@ -72,11 +72,10 @@ func (s *System) spawn(id string, produce func() actor.Actor) *actor.PID {
 	if s.Dispatcher != nil {
 		options = append(options, actor.WithDispatcher(s.Dispatcher))
 	}
-	pid, err := s.actors.Root.SpawnNamed(actor.PropsFromProducer(produce, options...), id)
+	_, err := s.actors.Root.SpawnNamed(actor.PropsFromProducer(produce, options...), id)
 	if err != nil {
 		panic(fmt.Sprintf("shell: actor %s: %v", id, err))
 	}
-	return pid
 }
 
 // Pair makes two actors restart together: after a panic neither may go on with what the other forgot.
