@@ -11,12 +11,22 @@ type Command interface{ isCommand() }
 // RestartCluster is the first command of every process: one event raises every leader epoch and
 // elects, per partition, the non-LOSSY ISR member with the highest (epoch, durable LEO) (D5, R12).
 type RestartCluster struct {
+	Cluster     core.ClusterID
 	Incarnation core.Incarnation
+	Defaults    Defaults
 	Brokers     []image.Broker
 	Logs        []ReplicaLog
 }
 
-// ReplicaLog is what was found on a volume for one replica.
+// Defaults are num.partitions, default.replication.factor and min.insync.replicas as the operator set
+// them; 0 means ours: 1, min(3, brokers), max(1, RF-1) (D26).
+type Defaults struct {
+	Partitions  int32
+	Replication int16
+	MinISR      int32
+}
+
+// ReplicaLog is what was found on a volume for one replica. A replica without one has an empty log.
 type ReplicaLog struct {
 	ID        core.PartitionID
 	Replica   core.ReplicaID
@@ -42,18 +52,20 @@ type StartBroker struct {
 	Logs   []ReplicaLog
 }
 
-// CreateTopic makes a topic. ID is zero except for mirrored topics, which keep the source's.
+// CreateTopic makes a topic.
 type CreateTopic struct {
 	Ref          core.RequestID
-	ID           core.TopicID // drawn by the caller when it wants a fresh one: the core has no randomness
-	Fresh        core.TopicID // used when ID is zero
+	ID           core.TopicID // zero except for mirrored topics, which keep the source's
+	Fresh        core.TopicID // used when ID is zero; drawn by the caller: the core has no randomness
 	Name         string
-	Partitions   int32                      // -1: default; ignored with Assignment
-	Replication  int16                      // -1: default
+	Partitions   int32                      // -1: default; must be -1 with Assignment
+	Replication  int16                      // -1: default; must be -1 with Assignment
 	Assignment   map[int32][]core.ReplicaID // nil: spread
 	Config       map[string]string
 	ValidateOnly bool
-	Mirrored     bool // by a mirror: RF = min(3, brokers), leaders spread, min ISR from our defaults (D22)
+	// Mirrored topics are made by a mirror: RF = min(3, brokers), leaders spread, min ISR from our
+	// defaults, settings we do not know left out and named in the answer's text (D22).
+	Mirrored bool
 }
 
 // DeleteTopic removes a topic by id, or by name when the id is zero.
@@ -74,7 +86,7 @@ type ChangeISR struct {
 }
 
 // RaiseEpoch makes the leader epoch at least Min (and at least one higher than now when Bump is set),
-// keeping the leader (D23, an in-place restart R12). Logs serve an election if the leader is gone.
+// keeping the leader (D23, an in-place restart R12). A partition that nobody leads stays offline.
 type RaiseEpoch struct {
 	Ref  core.RequestID
 	ID   core.PartitionID

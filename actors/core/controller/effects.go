@@ -19,12 +19,13 @@ type Done struct {
 	Text string
 }
 
-// TopicCreated answers CreateTopic.
-type TopicCreated struct {
+// CreatedTopic answers CreateTopic. A mirrored topic that is here already, same id and same name, is
+// TOPIC_ALREADY_EXISTS with Topic as it is.
+type CreatedTopic struct {
 	Ref   core.RequestID
 	Code  perr.Code
 	Text  string
-	Topic image.Topic // as it is (or would be) created
+	Topic image.Topic // as it is (or, with ValidateOnly, would be) created
 }
 
 // EpochRaised answers RaiseEpoch.
@@ -41,6 +42,14 @@ type ProducerIDs struct {
 	Count int64
 }
 
+// ISRRefused tells the leader that its proposal was not taken. The partition as it is has been
+// published again just before, so whatever made the leader propose in vain reaches it.
+type ISRRefused struct {
+	ID             core.PartitionID
+	Leader         core.ReplicaID // who proposed
+	PartitionEpoch int32          // of the proposal
+}
+
 // DropReplica asks the broker to forget a deleted partition's log.
 type DropReplica struct {
 	ID      core.PartitionID
@@ -48,13 +57,14 @@ type DropReplica struct {
 }
 
 func (e Done) ReplyTo() core.RequestID         { return e.Ref }
-func (e TopicCreated) ReplyTo() core.RequestID { return e.Ref }
+func (e CreatedTopic) ReplyTo() core.RequestID { return e.Ref }
 func (e EpochRaised) ReplyTo() core.RequestID  { return e.Ref }
 func (e ProducerIDs) ReplyTo() core.RequestID  { return e.Ref }
 
 func (Publish) isEffect()      {}
 func (Done) isEffect()         {}
-func (TopicCreated) isEffect() {}
+func (CreatedTopic) isEffect() {}
 func (EpochRaised) isEffect()  {}
 func (ProducerIDs) isEffect()  {}
+func (ISRRefused) isEffect()   {}
 func (DropReplica) isEffect()  {}

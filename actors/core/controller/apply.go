@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+func apply(s *State, ev Event) {
+	switch ev := ev.(type) {
+	case ClusterRestarted:
+		s.cluster, s.incarnation, s.defaults = ev.Cluster, ev.Incarnation, ev.Defaults
+		clear(s.brokers) // a directory that is not given any more is a broker that is not there
+		for _, b := range ev.Brokers {
+			s.brokers[b.Broker] = b
+		}
+		s.setPartitions(ev.Partitions)
+	case BrokerChanged:
+		s.brokers[ev.Broker.Broker] = ev.Broker
+		s.setPartitions(ev.Partitions)
+	case PartitionChanged:
+		s.setPartitions([]PartitionRecord{ev.Partition})
+	case TopicCreated:
+		s.addTopic(ev.Topic)
+		s.placed += int64(len(ev.Topic.Partitions))
+	case TopicDeleted:
+		if t := s.topics[ev.Topic]; t != nil {
+			delete(s.names, t.name)
+			delete(s.topics, ev.Topic)
+		}
+	case ProducerIDsAllocated:
+		s.prefix, s.nextID = ev.Prefix, ev.Next
+	default:
+		panic("controller: unknown event")
+	}
+}
+
+func (s *State) addTopic(r TopicRecord) {
+	s.topics[r.Topic] = &topic{id: r.Topic, name: r.Name, settings: r.Settings, partitions: slices.Clone(r.Partitions)}
+	s.names[r.Name] = r.Topic
+}
+
+func (s *State) setPartitions(changed []PartitionRecord) {
+	for _, p := range changed {
+		if t, old, known := s.partition(core.PartitionID{Topic: p.Topic, Index: p.Index}); known {
+			t.partitions[p.Index] = p
+			s.refilled(old.Lossy, p.Lossy)
+		}
+	}
+}
+
+// refilled drops a broker's LOSSY mark once the last of its replicas is whole again.
+func (s *State) refilled(before, after []core.ReplicaID) {
+	for _, id := range before {
+		b := s.brokers[id]
+		if !b.Lossy || slices.Contains(after, id) || s.hasLossy(id) {
+			continue
+		}
+		b.Lossy = false
+		s.brokers[id] = b
+	}
+}
+
+func (s *State) hasLossy(id core.ReplicaID) bool {
+	for _, t := range s.topics {
+		for _, p := range t.partitions {
+			if slices.Contains(p.Lossy, id) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package controller
+
+func (s *State) snapshot() []byte {
+	out := Snapshot{
+		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
+		Placed: s.placed, Prefix: s.prefix, Next: s.nextID,
+	}
+	for _, id := range s.brokerIDs() {
+		out.Brokers = append(out.Brokers, s.brokers[id])
+	}
+	for _, t := range s.inOrder() {
+		out.Topics = append(out.Topics, t.record())
+	}
+	return out.AppendTo(nil)
+}
+
+func restore(_ string, b []byte) (*State, error) {
+	var in Snapshot
+	if err := in.ReadFrom(b); err != nil {
+		return nil, err
+	}
+	s := newState()
+	s.cluster, s.incarnation, s.defaults = in.Cluster, in.Incarnation, in.Defaults
+	s.placed, s.prefix, s.nextID = in.Placed, in.Prefix, in.Next
+	for _, b := range in.Brokers {
+		s.brokers[b.Broker] = b
+	}
+	for _, t := range in.Topics {
+		s.addTopic(t)
+	}
+	return s, nil
+}
+
+func (t *topic) record() TopicRecord {
+	return TopicRecord{Topic: t.id, Name: t.name, Settings: t.settings, Partitions: t.partitions}
+}

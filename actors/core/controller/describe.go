@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"slices"
+	"strconv"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+)
+
+// Facts is everything a broker must be told to know what the controller knows: the beginning of its
+// stream. brokers first, so that no image names a leader it has never heard of.
+func (s *State) Facts() []image.Fact {
+	facts := []image.Fact{image.ClusterNamed{Cluster: s.cluster}}
+	for _, id := range s.brokerIDs() {
+		facts = append(facts, image.BrokerChanged{Broker: s.brokers[id].told()})
+	}
+	for _, t := range s.inOrder() {
+		facts = append(facts, image.TopicChanged{Topic: s.told(t)})
+	}
+	return facts
+}
+
+func (b BrokerRecord) told() image.Broker {
+	return image.Broker{ID: b.Broker, Live: b.Live, Lossy: b.Lossy, Host: b.Host, Port: b.Port, Text: b.Text}
+}
+
+func (s *State) told(t *topic) image.Topic {
+	out := image.Topic{ID: t.id, Name: t.name, Config: map[string]string{}, Partitions: make([]image.Partition, len(t.partitions))}
+	for _, r := range t.settings {
+		out.Config[r.Name] = r.Value
+	}
+	for i, p := range t.partitions {
+		out.Partitions[i] = s.toldPartition(t, p)
+	}
+	return out
+}
+
+func (s *State) toldPartition(t *topic, p PartitionRecord) image.Partition {
+	return image.Partition{
+		Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
+		LastUnclean: p.LastUnclean, MinISR: s.minISR(t, len(p.Replicas)), Text: p.Text,
+	}
+}
+
+func (s *State) fact(p PartitionRecord) image.Fact {
+	t := s.topics[p.Topic]
+	return image.PartitionChanged{ID: core.PartitionID{Topic: p.Topic, Index: p.Index}, Partition: s.toldPartition(t, p)}
+}
+
+// minISR is min(setting, RF): a topic that asks for more copies than it has would refuse every write
+// for ever (D26).
+func (s *State) minISR(t *topic, rf int) int32 {
+	want := max(1, rf-1)
+	if s.defaults.MinISR > 0 {
+		want = int(s.defaults.MinISR)
+	}
+	if text, set := t.setting("min.insync.replicas"); set {
+		if n, err := strconv.Atoi(text); err == nil {
+			want = n
+		}
+	}
+	return int32(min(want, rf))
+}
+
+// uncleanAllowed reads the topic's own word: the default is clean elections only.
+func (t *topic) uncleanAllowed() bool {
+	v, _ := t.setting("unclean.leader.election.enable")
+	return v == "true"
+}
+
+func without(ids []core.ReplicaID, id core.ReplicaID) []core.ReplicaID {
+	return slices.DeleteFunc(slices.Clone(ids), func(x core.ReplicaID) bool { return x == id })
+}

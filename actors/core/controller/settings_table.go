@@ -1,0 +1,49 @@
+package controller
+
+const (
+	maxInt  = 1<<31 - 1
+	maxLong = float64(1 << 63)
+)
+
+const kept = " (kept and shown, not acted on)"
+
+// Settings is the one table of topic and cluster settings, sorted by name. Names, types, defaults and
+// ranges are Kafka's; our own begin with "lockstep.".
+var Settings = []Setting{
+	{Name: "auto.create.topics.enable", Type: Boolean, Default: "true", Scope: BrokerScope, Meaning: "A produce or a metadata request makes a missing topic."},
+	{Name: "cleanup.policy", Type: List, Default: "delete", Scope: TopicScope, Allowed: []string{"delete", "compact"}, Meaning: "How old records go away; compact is accepted but nothing is compacted yet."},
+	{Name: "compression.type", Type: String, Default: "producer", Scope: TopicScope, Allowed: []string{"uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"}, Meaning: "Batches stay as the producer compressed them, whatever is set" + kept + "."},
+	{Name: "default.replication.factor", Type: Int, Scope: BrokerScope, Min: 1, Max: 32767, Meaning: "Replicas of a topic that asks for -1; without it min(3, brokers)."},
+	{Name: "delete.retention.ms", Type: Long, Default: "86400000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How long tombstones stay" + kept + "."},
+	{Name: "file.delete.delay.ms", Type: Long, Default: "60000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Delay before files are removed" + kept + "."},
+	{Name: "flush.messages", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
+	{Name: "flush.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
+	{Name: "follower.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled followers" + kept + "."},
+	{Name: "group.initial.rebalance.delay.ms", Type: Int, Default: "3000", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "How long an empty group waits for more members before its first round."},
+	{Name: "group.max.session.timeout.ms", Type: Int, Default: "1800000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The longest session a member may ask for."},
+	{Name: "group.max.size", Type: Int, Default: "2147483647", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "Members a group may have."},
+	{Name: "group.min.session.timeout.ms", Type: Int, Default: "6000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The shortest session a member may ask for."},
+	{Name: "index.interval.bytes", Type: Int, Default: "4096", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "Every batch is indexed" + kept + "."},
+	{Name: "leader.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled leaders" + kept + "."},
+	{Name: "lockstep.weak.acks", Type: String, Default: "allow", Scope: TopicScope, Allowed: []string{"allow"}, Meaning: "What acks=0 and acks=1 meet on a topic that a mirror gates: allow counts and shows them."},
+	{Name: "max.compaction.lag.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Longest time before a record is compacted" + kept + "."},
+	{Name: "max.message.bytes", Type: Int, Default: "1048588", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "The largest record batch a client may write; batches that a mirror copies may be larger."},
+	{Name: "message.timestamp.after.max.ms", Type: Long, Default: "3600000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How far in the future a record's time may lie."},
+	{Name: "message.timestamp.before.max.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How far in the past a record's time may lie."},
+	{Name: "message.timestamp.type", Type: String, Default: "CreateTime", Scope: TopicScope, Allowed: []string{"CreateTime", "LogAppendTime"}, Meaning: "Whose clock stamps records."},
+	{Name: "min.cleanable.dirty.ratio", Type: Double, Default: "0.5", Scope: TopicScope, Min: 0, Max: 1, Meaning: "When compaction starts" + kept + "."},
+	{Name: "min.compaction.lag.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Shortest time before a record is compacted" + kept + "."},
+	{Name: "min.insync.replicas", Type: Int, Scope: TopicScope | BrokerScope, Min: 1, Max: maxInt, Meaning: "In-sync replicas that acks=all needs; without it max(1, RF-1), and never more than RF."},
+	{Name: "mirror.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Replicas whose mirror fetches are throttled" + kept + "."},
+	{Name: "mirror.support.unclean.leader.election", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "A mirror of this topic follows its source through an unclean election, even below what it had confirmed."},
+	{Name: "num.partitions", Type: Int, Default: "1", Scope: BrokerScope, Min: 1, Max: maxPartitions, Meaning: "Partitions of a topic that asks for -1."},
+	{Name: "offset.metadata.max.bytes", Type: Int, Default: "4096", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "The longest metadata a client may commit with an offset."},
+	{Name: "preallocate", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Preallocate files" + kept + "."},
+	{Name: "retention.bytes", Type: Long, Default: "-1", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Size of a partition above which its oldest records go; -1: no limit."},
+	{Name: "retention.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Age at which records go; -1: never."},
+	{Name: "segment.bytes", Type: Int, Default: "1073741824", Scope: TopicScope, Min: 14, Max: maxInt, Meaning: "Segments belong to volumes here, see --segment-bytes" + kept + "."},
+	{Name: "segment.index.bytes", Type: Int, Default: "10485760", Scope: TopicScope, Min: 4, Max: maxInt, Meaning: "Size of an index" + kept + "."},
+	{Name: "segment.jitter.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Jitter of the time a segment is rolled" + kept + "."},
+	{Name: "segment.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Age at which a segment is rolled" + kept + "."},
+	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Lets a replica outside the ISR lead when no member can: acknowledged records may be lost."},
+}

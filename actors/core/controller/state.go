@@ -1,0 +1,68 @@
+// Package controller decides the metadata of one cluster: which brokers may lead, which topics exist,
+// who leads what under which epoch, and which ISR is committed.
+package controller
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+)
+
+// State is hard throughout: a function of the journaled events.
+type State struct {
+	cluster     core.ClusterID
+	incarnation core.Incarnation
+	defaults    DefaultsRecord
+	brokers     map[core.ReplicaID]BrokerRecord
+	topics      map[core.TopicID]*topic
+	names       map[string]core.TopicID
+	placed      int64 // partitions ever placed: where the next topic's leaders start
+	prefix      int32 // upper 31 bits of producer ids; 0: none yet
+	nextID      int64 // next producer id counter
+}
+
+// topic owns its partitions slice; the records' own slices are never mutated.
+type topic struct {
+	id         core.TopicID
+	name       string
+	settings   []SettingRecord // sorted by name
+	partitions []PartitionRecord
+}
+
+func newState() *State {
+	return &State{
+		brokers: map[core.ReplicaID]BrokerRecord{},
+		topics:  map[core.TopicID]*topic{},
+		names:   map[string]core.TopicID{},
+	}
+}
+
+func (s *State) partition(id core.PartitionID) (*topic, PartitionRecord, bool) {
+	t := s.topics[id.Topic]
+	if t == nil || id.Index < 0 || int(id.Index) >= len(t.partitions) {
+		return nil, PartitionRecord{}, false
+	}
+	return t, t.partitions[id.Index], true
+}
+
+// inOrder lists topics by name, so that decisions do not depend on map order.
+func (s *State) inOrder() []*topic {
+	return slices.SortedFunc(maps.Values(s.topics), func(a, b *topic) int { return cmp.Compare(a.name, b.name) })
+}
+
+func (s *State) brokerIDs() []core.ReplicaID { return slices.Sorted(maps.Keys(s.brokers)) }
+
+func (t *topic) setting(name string) (string, bool) {
+	i, found := slices.BinarySearchFunc(t.settings, name, func(r SettingRecord, n string) int { return cmp.Compare(r.Name, n) })
+	if !found {
+		return "", false
+	}
+	return t.settings[i].Value, true
+}
+
+func brokerRecord(b image.Broker) BrokerRecord {
+	return BrokerRecord{Broker: b.ID, Live: b.Live, Lossy: b.Lossy, Host: b.Host, Port: b.Port, Text: b.Text}
+}
