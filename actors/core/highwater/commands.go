@@ -18,11 +18,13 @@ const (
 type LeaderStarted struct {
 	Epoch      core.LeaderEpoch
 	EpochStart core.Offset // LEO when the epoch began: followers join the ISR at or above it
-	LEO        core.Offset // durable
-	HW         core.Offset // best known; never a reason to go back
-	Mode       Mode
-	Self       core.ReplicaID
-	Replicas   []core.ReplicaID
+	// LEO is where the log ended when the epoch began. It is sent early, so the end may not be on disk
+	// yet: R starts here (never too low), but the leader's own durable LEO is Unknown until it reports.
+	LEO      core.Offset
+	HW       core.Offset // best known; never a reason to go back
+	Mode     Mode
+	Self     core.ReplicaID
+	Replicas []core.ReplicaID
 }
 
 // AppliedImage is what the broker's metadata image says of this partition now. Version is the
@@ -42,6 +44,8 @@ type AppliedImage struct {
 	LastUnclean core.LeaderEpoch
 	// MirrorOf describes a destination partition; zero otherwise.
 	MirrorOf MirrorOf
+	// Fenced lists replicas that the controller would not take into the ISR now (broker not live).
+	Fenced []core.ReplicaID
 }
 
 // Gate is one registered mirror that HW waits for.
@@ -70,8 +74,8 @@ type ReportReplica struct {
 	LEO     core.Offset
 }
 
-// SourceAdopted begins a mirror term: the leader truncated and stands under SourceEpoch. Follower
-// LEOs are unknown until they report in Term. LEO is durable.
+// SourceAdopted begins a mirror term: the leader truncated and stands under SourceEpoch. All LEOs, the
+// leader's too, are unknown until they are reported in Term: LEO itself may not be on disk yet.
 type SourceAdopted struct {
 	Term        core.MirrorTerm
 	SourceEpoch core.LeaderEpoch
@@ -82,7 +86,8 @@ type SourceAdopted struct {
 // TrackSourceHW is the HW of an answer of the adopted source epoch, after its truncation (R8, F09).
 type TrackSourceHW struct {
 	SourceEpoch core.LeaderEpoch
-	HW          core.Offset
+	HW          core.Offset // Unknown: not stated
+	Waits       bool        // the source has producers waiting: floors are repeated every 100 ms
 }
 
 // AwaitCommit asks for confirmation once HW >= Offset, that is last offset of the batch + 1 (R1).
@@ -92,7 +97,7 @@ type AwaitCommit struct {
 	Offset   core.Offset
 	Base     core.Offset // first offset of the batch, for the text of a refusal
 	Bytes    int64       // for the purgatory bound (F57)
-	Deadline int64       // mono ns
+	Deadline int64       // mono ns; 0: waits until the epoch ends (control batches, C12)
 }
 
 // ReportFloor is a destination's claim that its maximal ISR is durable up to Floor under the source

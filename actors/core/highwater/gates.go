@@ -1,0 +1,102 @@
+package highwater
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+)
+
+// reportFloor accepts a mirror's claim only in exactly our epoch, for the registration and the data that
+// gate, and only if it can be true (R3, R2).
+func (d *decision) reportFloor(c ReportFloor) {
+	s := d.s
+	if !s.leading || !s.imaged {
+		return
+	}
+	if c.SourceEpoch > s.epoch || (c.SourceEpoch != s.epoch && requireExactSourceEpoch) {
+		return
+	}
+	if c.Floor < core.Unknown || c.ISRSize < 1 || c.MinISR < 1 || c.Floor > s.end() {
+		return // negative, vacuous, or of a log that is not ours (F01, F03)
+	}
+	for _, g := range s.gates {
+		if g.Key != c.Key {
+			continue
+		}
+		if resetOnRegistration && (g.Epoch != c.Epoch || g.Incarnation != c.Incarnation) {
+			return
+		}
+		if noFloorUnderMinISR && c.ISRSize < g.MinISR {
+			c.Floor = core.Unknown // too few hold it; only the size is news (F32)
+		}
+		d.emit(FloorHeard{Report: c, At: d.now.Mono})
+		d.gatesMoved = true
+		return
+	}
+}
+
+// slowestGate is the mirror with the smallest floor; Unknown is the smallest.
+func (s *State) slowestGate() (gate, bool) {
+	var slowest gate
+	for i, g := range s.gates {
+		if i == 0 || g.Floor < slowest.Floor {
+			slowest = g
+		}
+	}
+	return slowest, len(s.gates) > 0
+}
+
+// refusingGate is a mirror that has been under its min ISR for longer than a flap (R9).
+func (s *State) refusingGate(now int64) (gate, bool) {
+	for _, g := range s.gates {
+		if refuseBeforeAppend && g.UnderSince != 0 && now-g.UnderSince >= underMinPatience {
+			return g, true
+		}
+	}
+	return gate{}, false
+}
+
+func underMinText(g gate) string {
+	return fmt.Sprintf("mirror %s of cluster %s has %d in-sync replicas and needs %d; it recovers by itself or must be released",
+		g.Key.Mirror, g.Key.Cluster, g.ISRSize, g.MinISR)
+}
+
+// settleGates publishes what destinations may be told of this leader.
+func (d *decision) settleGates() {
+	s := d.s
+	if !s.imaged {
+		return
+	}
+	waiting := len(s.waiters) > 0
+	moved := d.gatesMoved || (d.hwMoved && len(s.gates) > 0) || (waiting && !s.toldWaiters && len(s.gates) > 0)
+	if s.toldGates && !moved {
+		return
+	}
+	local := lowest(s.counting(d.now.Mono))
+	var holds []int64
+	for _, g := range s.gates {
+		since := int64(0)
+		if held := local > s.hw && g.Floor <= s.hw; held {
+			since = g.HoldsSince
+			if since == 0 {
+				since = max(d.now.Mono, 1)
+			}
+		}
+		holds = append(holds, since)
+	}
+	d.emit(GatesTold{HasWaiters: waiting, Holds: holds})
+	d.late(s.gatesNow())
+}
+
+func (s *State) gatesNow() PublishGates {
+	p := PublishGates{Epoch: s.epoch, HW: s.hw, HasWaiters: len(s.waiters) > 0, LastUnclean: s.image.LastUnclean}
+	for _, g := range s.gates {
+		p.Gates = append(p.Gates, GateState{
+			Key: g.Key, Epoch: g.Epoch, GateStart: g.Start, Floor: g.Floor,
+			Armed:    g.Floor != core.Unknown && g.Floor >= g.Start,
+			UnderMin: g.UnderSince != 0, ISRSize: g.ISRSize, MinISR: g.MinISR,
+			LastReport: g.LastReport, HoldsSince: g.HoldsSince,
+		})
+	}
+	return p
+}
