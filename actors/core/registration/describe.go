@@ -1,6 +1,11 @@
 package registration
 
-import "lockstep/actors/core"
+import (
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+)
 
 // Description is the ledger as operators and tests read it, sorted by topic, cluster and mirror.
 type Description struct {
@@ -28,4 +33,21 @@ type Registration struct {
 	MinISR      int32
 	Gates       []GateStart // leaders that gate, by partition; missing ones are PENDING
 	Partitions  int32
+}
+
+func describe(s *State) (d Description) {
+	for _, k := range slices.SortedFunc(maps.Keys(s.mirrors), compareMirrors) {
+		if m := s.mirrors[k]; m.owner {
+			d.Owners = append(d.Owners, Owner{Key: k, Number: m.number, Marker: m.marker})
+		}
+	}
+	for _, k := range s.keys() {
+		e := s.entries[k]
+		d.Registrations = append(d.Registrations, Registration{
+			Key: k.Mirror, Topic: k.Topic, Name: e.name, Registered: e.registered, Epoch: e.epoch, Generation: e.generation,
+			Released: s.released(k), Incarnation: e.incarnation, MinISR: e.minISR,
+			Gates: gateStarts(e.gates), Partitions: e.partitions,
+		})
+	}
+	return d
 }

@@ -1,0 +1,138 @@
+package registration
+
+import (
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+func apply(s *State, ev Event) {
+	s.version++
+	switch ev := ev.(type) {
+	case TopicRegistered:
+		s.register(ev)
+	case CommandNumbered:
+		k := key(ev.Cluster, ev.Mirror, ev.Topic)
+		e := s.entries[k]
+		e.name = ev.Name
+		e.number(ev.Generation, ev.Content)
+		s.entries[k] = s.markersAfter(k, e, ev.Content)
+	case TopicUnregistered:
+		k := key(ev.Cluster, ev.Mirror, ev.Topic)
+		e := s.entries[k]
+		e.registered, e.gates = false, nil
+		e.number(ev.Generation, ev.Content)
+		s.entries[k] = s.markersAfter(k, e, ev.Content)
+	case MirrorReleased:
+		s.release(ev)
+	case GateApplied:
+		s.applyGate(key(ev.Cluster, ev.Mirror, ev.Topic), ev.Epoch, ev.Gate)
+	case TopicDropped:
+		s.dropped[ev.Topic] = true
+		for k := range s.entries {
+			if k.Topic == ev.Topic {
+				delete(s.entries, k)
+				delete(s.told, k)
+			}
+		}
+	case DestinationTold:
+		s.told[ev.Key] = max(s.told[ev.Key], ev.Number)
+	case UngatingAwaited:
+		s.waiting = append(s.waiting, ev)
+	case UngatedReported:
+		s.noteUngated(ev)
+	case UngatingAnswered:
+		s.waiting = slices.DeleteFunc(s.waiting, func(w UngatingAwaited) bool { return w.Answer.Ref == ev.Ref })
+	default:
+		panic("registration: unknown event")
+	}
+}
+
+func key(cluster core.ClusterID, name core.MirrorName, topic core.TopicID) LedgerKey {
+	return LedgerKey{Mirror: core.MirrorKey{Cluster: cluster, Mirror: name}, Topic: topic}
+}
+
+// number notes the newest command. A peer without generations leaves the number alone.
+func (e *entry) number(g core.Generation, content CommandRecord) {
+	if g == 0 {
+		return
+	}
+	e.generation, e.numbered, e.content = max(e.generation, g), true, content
+}
+
+// markersAfter leaves the markers as they are: a destination must not undo a release by leaving and coming
+// back (C3, model K4).
+func (s *State) markersAfter(k LedgerKey, e entry, c CommandRecord) entry {
+	if c.Unregister && !unregisterKeepsMarker {
+		e.admitted = max(e.marker, s.mirrors[k.Mirror].marker)
+	}
+	return e
+}
+
+func (s *State) register(ev TopicRegistered) {
+	k := key(ev.Cluster, ev.Mirror, ev.Topic)
+	e := s.entries[k]
+	e.name, e.partitions = ev.Name, ev.Partitions
+	e.registered, e.epoch, e.gates = true, ev.Epoch, nil
+	e.incarnation, e.minISR = ev.Content.Incarnation, ev.Content.MinISR
+	e.admitted = max(e.admitted, ev.Admitted)
+	e.number(ev.Generation, ev.Content)
+	s.entries[k] = e
+	s.lastEpoch = max(s.lastEpoch, ev.Epoch)
+	m := s.mirrors[k.Mirror]
+	m.owner = true
+	if !mirrorMarkerStays && ev.Admitted != 0 && ev.Admitted == m.marker {
+		m.marker = 0
+	}
+	s.mirrors[k.Mirror] = m
+}
+
+func (s *State) release(ev MirrorReleased) {
+	at := core.MirrorKey{Cluster: ev.Cluster, Mirror: ev.Mirror}
+	m := s.mirrors[at]
+	m.number = max(m.number, ev.Number)
+	if ev.Whole {
+		m.marker = ev.Number
+	}
+	if ev.Forgotten {
+		m.owner = false
+	}
+	s.mirrors[at] = m
+	for _, topic := range ev.Topics {
+		k := LedgerKey{at, topic}
+		e := s.entries[k]
+		e.registered, e.gates, e.numbered = false, nil, false
+		e.marker = ev.Number
+		s.entries[k] = e
+	}
+}
+
+// applyGate keeps the gate of the newest leader: an older leader's start says nothing of what the newer one
+// acknowledged (C2, model G6).
+func (s *State) applyGate(k LedgerKey, epoch core.RegistrationEpoch, gate GateRecord) {
+	e := s.entries[k]
+	if !e.registered || e.epoch != epoch {
+		return
+	}
+	gates := slices.Clone(e.gates)
+	i, known := slices.BinarySearchFunc(gates, gate.Partition, func(g GateRecord, p int32) int { return int(g.Partition) - int(p) })
+	switch {
+	case !known:
+		gates = slices.Insert(gates, i, gate)
+	case newestGateOnly && gate.LeaderEpoch >= gates[i].LeaderEpoch:
+		gates[i] = gate
+	}
+	e.gates = gates
+	s.entries[k] = e
+}
+
+func (s *State) noteUngated(ev UngatedReported) {
+	s.waiting = slices.Clone(s.waiting)
+	for i, w := range s.waiting {
+		if w.Key == ev.Key && w.Epoch == ev.Epoch && int(ev.Partition) < len(w.Answer.LEO) {
+			w.Answer.LEO = slices.Clone(w.Answer.LEO)
+			w.Answer.LEO[ev.Partition] = max(w.Answer.LEO[ev.Partition], ev.LEO)
+			s.waiting[i] = w
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package registration
+
+import "lockstep/actors/core"
+
+// Machine is the registration ledger of one source cluster; the id of an instance is the cluster's.
+func Machine() core.Machine[State, Command, Event, Effect] {
+	return core.Machine[State, Command, Event, Effect]{
+		Name:     "registration",
+		Init:     newState,
+		Decide:   decide,
+		Apply:    apply,
+		Encode:   encode,
+		Decode:   func(e core.Entry) (Event, error) { return DecodeEvent(e.Payload) },
+		Snapshot: func(s *State) []byte { return s.snapshot() },
+		Restore:  restore,
+	}
+}
+
+func encode(ev Event) (core.Entry, bool) {
+	d, durable := ev.(DurableEvent)
+	if !durable {
+		return core.Entry{}, false
+	}
+	return core.Entry{Kind: core.EntryEvent, Payload: EncodeEvent(d)}, true
+}

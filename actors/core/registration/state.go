@@ -1,0 +1,120 @@
+// Package registration is the ledger of a source cluster: which mirrors of which clusters its topics gate
+// on, which were released, and what each destination was last told (rulings C1, C3, C4, C10).
+package registration
+
+import (
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+// State is the ledger. Entries are values: a snapshot handed out is never changed afterwards.
+type State struct {
+	cluster   core.ClusterID
+	lastEpoch core.RegistrationEpoch // newest given out, over all keys: never used twice
+	mirrors   map[core.MirrorKey]mirror
+	entries   map[LedgerKey]entry
+	dropped   map[core.TopicID]bool // deleted topics that had entries
+
+	// Soft: losing it costs a plain peer one refusal, and a stop its list of LEOs.
+	version int64
+	told    map[LedgerKey]core.ReleaseNumber
+	waiting []UngatingAwaited
+}
+
+type mirror struct {
+	number core.ReleaseNumber // newest given out; topic and mirror releases share it (C3, model M1)
+	marker core.ReleaseNumber // newest release of the whole mirror; stays (C10, model M2)
+	owner  bool               // this cluster holds the mirror's name (F33)
+}
+
+type entry struct {
+	name        string
+	partitions  int32
+	registered  bool
+	epoch       core.RegistrationEpoch // of the newest registration
+	incarnation core.Incarnation       // registered data
+	minISR      int32
+	generation  core.Generation
+	numbered    bool          // commands must carry a generation, until a release forgets that
+	content     CommandRecord // of the newest numbered command
+	marker      core.ReleaseNumber
+	admitted    core.ReleaseNumber // newest release that an admission answered, for this topic only
+	gates       []GateRecord       // by partition; never mutated in place
+}
+
+func newState(cluster string) *State {
+	return &State{
+		cluster: core.ClusterID(cluster),
+		mirrors: map[core.MirrorKey]mirror{},
+		entries: map[LedgerKey]entry{},
+		dropped: map[core.TopicID]bool{},
+		told:    map[LedgerKey]core.ReleaseNumber{},
+	}
+}
+
+// released is the number that a Register of the key must echo, 0 if none: the newest release that covers
+// the topic, unless an admission of this topic has answered it (C10).
+func (s *State) released(k LedgerKey) core.ReleaseNumber {
+	e := s.entries[k]
+	n := e.marker
+	if m := s.mirrors[k.Mirror]; wholeReleaseMarks {
+		n = max(n, m.marker)
+	}
+	if n <= e.admitted {
+		return 0
+	}
+	return n
+}
+
+// owner is the cluster that holds a mirror's name.
+func (s *State) owner(name core.MirrorName) (core.MirrorKey, bool) {
+	for k, m := range s.mirrors {
+		if m.owner && k.Mirror == name {
+			return k, true
+		}
+	}
+	return core.MirrorKey{}, false
+}
+
+// after is the state once events are applied; s stays as it is.
+func (s *State) after(events []Event) *State {
+	next := &State{
+		cluster: s.cluster, lastEpoch: s.lastEpoch, version: s.version,
+		mirrors: maps.Clone(s.mirrors), entries: maps.Clone(s.entries), dropped: maps.Clone(s.dropped),
+		told: maps.Clone(s.told), waiting: slices.Clone(s.waiting),
+	}
+	for _, ev := range events {
+		apply(next, ev)
+	}
+	return next
+}
+
+// keys lists the entries in a fixed order: topic, cluster, mirror.
+func (s *State) keys() []LedgerKey {
+	return slices.SortedFunc(maps.Keys(s.entries), compareKeys)
+}
+
+func compareKeys(a, b LedgerKey) int {
+	if c := slices.Compare(a.Topic[:], b.Topic[:]); c != 0 {
+		return c
+	}
+	return compareMirrors(a.Mirror, b.Mirror)
+}
+
+func compareMirrors(a, b core.MirrorKey) int {
+	if a.Cluster != b.Cluster {
+		if a.Cluster < b.Cluster {
+			return -1
+		}
+		return 1
+	}
+	switch {
+	case a.Mirror < b.Mirror:
+		return -1
+	case a.Mirror > b.Mirror:
+		return 1
+	}
+	return 0
+}
