@@ -13,7 +13,7 @@ func (w *printer) appendTo(s *goStruct) {
 }
 
 func (w *printer) appendTags(s *goStruct) {
-	if s.flexible.meet(s.context).empty() && !s.flexible.empty() {
+	if s.flexible.meet(s.context).empty() {
 		return
 	}
 	tagged := s.tags()
@@ -72,7 +72,7 @@ func (w *printer) appendField(s *goStruct, f *goField) {
 			w.p("b = wire.AppendArrayLen(b, len(%s), %s)", x, f.flag())
 			w.p("for i := range %s {", x)
 			if f.ref != nil {
-				w.p("b = %s[i].appendTo(b, version, flexible)", x)
+				w.p("b = %s[i].appendTo(b, %s, flexible)", x, f.ref.v())
 			} else {
 				w.p("%s", f.scalar.appendExpr(x+"[i]", f.flag()))
 			}
@@ -83,9 +83,9 @@ func (w *printer) appendField(s *goStruct, f *goField) {
 			panic(fmt.Sprintf("%s.%s: a structure is nullable in all of its versions or in none", s.name, f.Name))
 		}
 		w.p("if %s == nil {\nb = wire.AppendInt8(b, -1)\n} else {", x)
-		w.p("b = %s.appendTo(wire.AppendInt8(b, 1), version, flexible)\n}", x)
+		w.p("b = %s.appendTo(wire.AppendInt8(b, 1), %s, flexible)\n}", x, f.ref.v())
 	case f.ref != nil:
-		w.p("b = %s.appendTo(b, version, flexible)", x)
+		w.p("b = %s.appendTo(b, %s, flexible)", x, f.ref.v())
 	case f.pointer():
 		w.nullableString(x, null, f)
 	case f.scalar.goType == "[]byte":
@@ -128,4 +128,12 @@ func (s scalar) appendExpr(x, flag string) string {
 		return fmt.Sprintf("b = wire.Append%s(b, %s, %s)", s.wire, s.toWire(x), flag)
 	}
 	return fmt.Sprintf("b = wire.Append%s(b, %s)", s.wire, s.toWire(x))
+}
+
+// v is the version that the structure is written and read in.
+func (s *goStruct) v() string {
+	if s.line {
+		return fmt.Sprint(s.version)
+	}
+	return "version"
 }

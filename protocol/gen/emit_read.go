@@ -14,7 +14,7 @@ func (w *printer) readFrom(s *goStruct) {
 }
 
 func (w *printer) readTags(s *goStruct) {
-	if s.flexible.meet(s.context).empty() && !s.flexible.empty() {
+	if s.flexible.meet(s.context).empty() {
 		return
 	}
 	w.p("if flexible {")
@@ -44,9 +44,9 @@ func (w *printer) readField(s *goStruct, f *goField) {
 	case f.isArray():
 		w.readArray(x, null, f)
 	case f.ref != nil && f.pointer():
-		w.p("if %s = nil; r.Int8() >= 0 {\n%s = new(%s)\n%s.readFrom(r, version, flexible)\n}", x, x, f.ref.name, x)
+		w.p("if %s = nil; r.Int8() >= 0 {\n%s = new(%s)\n%s.readFrom(r, %s, flexible)\n}", x, x, f.ref.name, x, f.ref.v())
 	case f.ref != nil:
-		w.p("%s.readFrom(r, version, flexible)", x)
+		w.p("%s.readFrom(r, %s, flexible)", x, f.ref.v())
 	case f.pointer() && null == "":
 		w.p("%s", f.scalar.readNullable(x, f.flag()))
 	case f.pointer():
@@ -54,9 +54,9 @@ func (w *printer) readField(s *goStruct, f *goField) {
 		w.p("%s", f.scalar.readNullable(x, f.flag()))
 		w.p("} else {\nv := %s\n%s = &v\n}", f.scalar.readExpr("r", f.flag()), x)
 	case f.scalar.goType == "[]byte" && null == "":
-		w.p("%s = r.NullableBytes(%s)", x, f.flag())
+		w.p("%s = r.Nullable%s(%s)", x, f.scalar.wire, f.flag())
 	case f.scalar.goType == "[]byte" && null != "false":
-		w.p("if %s {\n%s = r.NullableBytes(%s)\n} else {\n%s = r.Bytes(%s)\n}", null, x, f.flag(), x, f.flag())
+		w.p("if %s {\n%s = r.Nullable%s(%s)\n} else {\n%s = r.%s(%s)\n}", null, x, f.scalar.wire, f.flag(), x, f.scalar.wire, f.flag())
 	default:
 		w.p("%s = %s", x, f.scalar.readExpr("r", f.flag()))
 	}
@@ -76,7 +76,7 @@ func (w *printer) readArray(x, null string, f *goField) {
 	w.p("%s = make([]%s, n)", x, elem)
 	w.p("for i := range %s {", x)
 	if f.ref != nil {
-		w.p("%s[i].readFrom(r, version, flexible)", x)
+		w.p("%s[i].readFrom(r, %s, flexible)", x, f.ref.v())
 	} else {
 		w.p("%s[i] = %s", x, f.scalar.readExpr("r", f.flag()))
 	}

@@ -58,6 +58,8 @@ func generate(root string, parts []string) error {
 			err = errorCodes(root)
 		case part == "apis":
 			err = apiTable(root)
+		case part == "messages":
+			err = messageFiles(root)
 		case kind == "journal" && one:
 			err = journal(root, machine, ids)
 		case kind == "journal":

@@ -20,6 +20,10 @@ type goStruct struct {
 	context  span // versions in which it appears
 	flexible span // of the message it was made for, for the smallest size
 	top      bool // carries a Version field
+	// line is set for structures with a line of versions of their own, which others may embed: they are then
+	// written in their newest version.
+	line    bool
+	version int
 	// comparable is set when something asks whether it equals its default: it is sent as a tagged
 	// field that is not a pointer, or is a part of one that is.
 	comparable bool

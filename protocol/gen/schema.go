@@ -10,8 +10,8 @@ import (
 )
 
 // schema is one message in Kafka's schema language, or one of our additions to it: "event" and
-// "snapshot" for journals, "bus" for NATS, "record" for values with an id but no key, and "struct" for
-// a structure that several messages of one package share.
+// "snapshot" for journals, "bus" for NATS, and "struct" for a structure that several messages of one
+// package share.
 type schema struct {
 	Type                  string   `json:"type"`
 	APIKey                *int16   `json:"apiKey"`
@@ -102,17 +102,17 @@ var goName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
 func (s *schema) check() (err error) {
 	switch s.Type {
-	case "event", "bus", "record", "coordinator-key", "coordinator-value":
+	case "event", "bus":
 		if s.ID == nil {
 			return fmt.Errorf("an id is required")
 		}
 	case "snapshot", "struct", "data":
-	case "request", "response":
+	case "request", "response", "metadata", "coordinator-key", "coordinator-value":
 		if s.APIKey == nil {
 			return fmt.Errorf("an apiKey is required")
 		}
 	default:
-		return fmt.Errorf("unknown type; want event, snapshot, struct, bus, record, coordinator-key, coordinator-value, data, request or response")
+		return fmt.Errorf("unknown type; want event, snapshot, struct, bus, metadata, coordinator-key, coordinator-value, data, request or response")
 	}
 	if !goName.MatchString(s.Name) {
 		return fmt.Errorf("the name must be a Go identifier that begins with a capital letter")

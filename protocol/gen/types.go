@@ -22,7 +22,7 @@ var primitives = map[string]primitive{
 	"uuid":    {"[16]byte", "UUID", 16, false},
 	"string":  {"string", "String", 1, true},
 	"bytes":   {"[]byte", "Bytes", 1, true},
-	"records": {"[]byte", "Bytes", 1, true},
+	"records": {"[]byte", "Records", 1, true},
 }
 
 // entity maps the meaning of a field to the type cores use for it.

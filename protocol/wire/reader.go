@@ -10,7 +10,8 @@ import (
 // ErrShort says that a message ended inside a value, or states a length it does not have.
 var ErrShort = errors.New("message is shorter than its lengths say")
 
-// Reader reads one message. It is not safe for concurrent use. Byte slices it returns are copies.
+// Reader reads one message. It is not safe for concurrent use. Byte slices it returns are copies, save those of View,
+// Rest and Records.
 type Reader struct {
 	src []byte
 	err error
@@ -170,6 +171,28 @@ func (r *Reader) NullableBytes(flexible bool) []byte {
 		return nil
 	}
 	return append(make([]byte, 0, min(n, r.Len())), r.View(n)...)
+}
+
+// Records reads record bytes that must not be null, without copying them: they are what messages are
+// made for, and large.
+func (r *Reader) Records(flexible bool) []byte {
+	n := r.length(flexible)
+	if n < 0 {
+		r.failNull("records")
+	}
+	if n <= 0 {
+		return nil
+	}
+	return r.View(n)
+}
+
+// NullableRecords reads record bytes or null, without copying them; nil is null.
+func (r *Reader) NullableRecords(flexible bool) []byte {
+	n := r.length(flexible)
+	if n < 0 || r.err != nil {
+		return nil
+	}
+	return r.View(n)
 }
 
 // ArrayLen begins an array that must not be null. Each element takes at least size bytes, so a count
