@@ -11,7 +11,7 @@ import (
 
 //go:generate go run lockstep/protocol/gen journal/controller
 
-// PartitionRecord what the controller committed for one partition.
+// PartitionRecord is what the controller committed for one partition.
 type PartitionRecord struct {
 	// The topic.
 	Topic core.TopicID
@@ -98,7 +98,7 @@ func (m *PartitionRecord) readFrom(r *wire.Reader, version int16, flexible bool)
 	}
 }
 
-// BrokerRecord one logical broker.
+// BrokerRecord is one logical broker.
 type BrokerRecord struct {
 	// Its id.
 	Broker core.ReplicaID
@@ -145,7 +145,7 @@ func (m *BrokerRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// SettingRecord one override.
+// SettingRecord is one override.
 type SettingRecord struct {
 	// The setting.
 	Name string
@@ -176,7 +176,7 @@ func (m *SettingRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// TopicRecord one topic.
+// TopicRecord is one topic.
 type TopicRecord struct {
 	// Its id.
 	Topic core.TopicID
@@ -231,7 +231,7 @@ func (m *TopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// DefaultsRecord Defaults for new topics; 0 means computed from the number of brokers.
+// DefaultsRecord holds defaults for new topics; 0 means computed from the number of brokers.
 type DefaultsRecord struct {
 	// num.partitions.
 	Partitions int32
@@ -266,8 +266,8 @@ func (m *DefaultsRecord) readFrom(r *wire.Reader, version int16, flexible bool) 
 	}
 }
 
-// ClusterRestarted a process started: every leader epoch is one higher and every partition was
-// elected anew.
+// ClusterRestarted says that a process started: every leader epoch is one higher and every
+// partition was elected anew.
 type ClusterRestarted struct {
 	// The cluster.
 	Cluster core.ClusterID
@@ -327,7 +327,7 @@ func (m *ClusterRestarted) readFrom(r *wire.Reader, version int16, flexible bool
 	}
 }
 
-// BrokerChanged a broker was fenced or un-fenced, with the elections that follow from it.
+// BrokerChanged says that a broker was fenced or un-fenced, with the elections that follow from it.
 type BrokerChanged struct {
 	// The broker as it is now.
 	Broker BrokerRecord
@@ -367,7 +367,7 @@ func (m *BrokerChanged) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// PartitionChanged an ISR change or a raised epoch.
+// PartitionChanged is an ISR change or a raised epoch.
 type PartitionChanged struct {
 	// The partition as it is now.
 	Partition PartitionRecord
@@ -395,7 +395,7 @@ func (m *PartitionChanged) readFrom(r *wire.Reader, version int16, flexible bool
 	}
 }
 
-// TopicCreated a topic was made.
+// TopicCreated says that a topic was made.
 type TopicCreated struct {
 	// The topic.
 	Topic TopicRecord
@@ -423,7 +423,7 @@ func (m *TopicCreated) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// TopicDeleted a topic was removed.
+// TopicDeleted says that a topic was removed.
 type TopicDeleted struct {
 	// The topic.
 	Topic core.TopicID
@@ -450,7 +450,7 @@ func (m *TopicDeleted) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
-// ProducerIDsAllocated Producer ids below Next are handed out.
+// ProducerIDsAllocated says that producer ids below Next are handed out.
 type ProducerIDsAllocated struct {
 	// Upper 31 bits of every id of this cluster.
 	Prefix int32
@@ -481,7 +481,7 @@ func (m *ProducerIDsAllocated) readFrom(r *wire.Reader, version int16, flexible 
 	}
 }
 
-// Snapshot All of the controller's hard state.
+// Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
 	Cluster core.ClusterID

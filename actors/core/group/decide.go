@@ -1,0 +1,137 @@
+package group
+
+import (
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+type outcome = core.Outcome[Event, Effect]
+
+func decide(s *State, now core.Now, cmd Command) outcome {
+	switch c := cmd.(type) {
+	case Resume:
+		return s.resume(c, now.Mono)
+	case JoinGroup:
+		return s.turn(c.Group, now.Mono, func(t *turn) { t.join(c) })
+	case SyncGroup:
+		return s.turn(c.Group, now.Mono, func(t *turn) { t.sync(c) })
+	case Heartbeat:
+		return s.heartbeat(c, now.Mono)
+	case LeaveGroup:
+		return s.turn(c.Group, now.Mono, func(t *turn) { t.leave(c) })
+	case OffsetCommit:
+		return s.commit(c, now)
+	case OffsetFetch:
+		return s.fetch(c)
+	case DescribeGroup:
+		return s.describe(c, now.Mono)
+	case ListGroups:
+		return s.list(c, now.Mono)
+	case Tick:
+		return s.tick(now.Mono)
+	default:
+		panic("group: unknown command")
+	}
+}
+
+// turn is one decision about the membership of one group: it works on a copy, which becomes the
+// group's live part in one volatile event, after the durable ones that it led to.
+type turn struct {
+	*live
+	group    string
+	now      int64
+	known    bool // the group exists
+	settings Settings
+	out      outcome
+}
+
+func (s *State) turn(group string, now int64, do func(*turn)) outcome {
+	t := s.begin(group, now)
+	do(t)
+	t.end()
+	s.arm(&t.out, t.earliest())
+	return t.out
+}
+
+func (s *State) begin(group string, now int64) *turn {
+	return &turn{live: s.current(group, now), group: group, now: now, settings: s.settings,
+		known: s.groups[group] != nil || s.live[group] != nil}
+}
+
+func (t *turn) end() {
+	l := t.live
+	if len(l.members) == 0 && len(l.pending) == 0 {
+		l = nil
+	}
+	t.event(MembershipChanged{Group: t.group, live: l})
+}
+
+func (t *turn) event(e Event) { t.out.Events = append(t.out.Events, e) }
+
+// reply answers late: an assignment or a generation that a crash could unsay was never told (D25).
+func (t *turn) reply(e Effect) { answer(&t.out, e) }
+
+func answer(out *outcome, e Effect) {
+	if answerOnlyDurable {
+		out.Late = append(out.Late, e)
+	} else {
+		out.Early = append(out.Early, e)
+	}
+}
+
+// arm asks for a Tick unless an earlier one is already on its way, which will look again.
+func (s *State) arm(out *outcome, at int64) {
+	if at == 0 || s.armed != 0 && s.armed <= at {
+		return
+	}
+	out.Events = append(out.Events, TimerArmed{At: at})
+	out.Early = append(out.Early, ArmTimer{At: at})
+}
+
+func (s *State) resume(c Resume, now int64) outcome {
+	out := outcome{Events: []Event{SettingsChanged(c)}}
+	first := int64(0)
+	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		if s.live[name] != nil || len(s.groups[name].members) == 0 {
+			continue
+		}
+		l := s.current(name, now)
+		out.Events = append(out.Events, MembershipChanged{Group: name, live: l})
+		if at := l.earliest(); first == 0 || at < first {
+			first = at
+		}
+	}
+	s.arm(&out, first)
+	return out
+}
+
+// tick looks at every group that is due and arms the next look.
+func (s *State) tick(now int64) outcome {
+	var out outcome
+	first := int64(0)
+	for _, name := range slices.Sorted(maps.Keys(s.live)) {
+		l := s.live[name]
+		if at := l.earliest(); at != 0 && at <= now {
+			t := s.begin(name, now)
+			t.expire()
+			t.end()
+			l = t.live
+			out.Events = append(out.Events, t.out.Events...)
+			out.Early = append(out.Early, t.out.Early...)
+			out.Late = append(out.Late, t.out.Late...)
+		}
+		if at := l.earliest(); at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	switch {
+	case first != 0 && (s.armed <= now || first < s.armed):
+		out.Events = append(out.Events, TimerArmed{At: first})
+		out.Early = append(out.Early, ArmTimer{At: first})
+	case first == 0 && s.armed <= now && s.armed != 0:
+		out.Events = append(out.Events, TimerArmed{})
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package group
+
+// Event is a fact of a shard of groups.
+type Event interface{ isEvent() }
+
+// DurableEvent is on the control majority before anybody is answered by it (D25).
+type DurableEvent interface {
+	Event
+	isDurable()
+}
+
+// VolatileEvent is applied and forgotten: who is in the middle of joining, and until when. A crash
+// sends the members back to join again, as a coordinator move does in Kafka.
+type VolatileEvent interface {
+	Event
+	isVolatile()
+}
+
+type (
+	// SettingsChanged replaces the settings.
+	SettingsChanged struct{ Settings Settings }
+	// MembershipChanged replaces what is live of a group; nil: nobody is there.
+	MembershipChanged struct {
+		Group string
+		live  *live
+	}
+	// MemberSeen extends a session.
+	MemberSeen struct {
+		Group, Member string
+		Deadline      int64
+	}
+	// TimerArmed says that a Tick will come at At; 0: none is outstanding.
+	TimerArmed struct{ At int64 }
+)
+
+func (SettingsChanged) isEvent()      {}
+func (MembershipChanged) isEvent()    {}
+func (MemberSeen) isEvent()           {}
+func (TimerArmed) isEvent()           {}
+func (SettingsChanged) isVolatile()   {}
+func (MembershipChanged) isVolatile() {}
+func (MemberSeen) isVolatile()        {}
+func (TimerArmed) isVolatile()        {}

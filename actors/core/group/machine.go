@@ -1,0 +1,64 @@
+package group
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+)
+
+// Machine is one shard of groups.
+func Machine() core.Machine[State, Command, Event, Effect] {
+	return core.Machine[State, Command, Event, Effect]{
+		Name:     "group",
+		Init:     func(string) *State { return newState() },
+		Decide:   decide,
+		Apply:    apply,
+		Encode:   encode,
+		Decode:   func(e core.Entry) (Event, error) { return DecodeEvent(e.Payload) },
+		Snapshot: func(s *State) []byte { return s.snapshot() },
+		Restore:  restore,
+	}
+}
+
+func encode(ev Event) (core.Entry, bool) {
+	d, durable := ev.(DurableEvent)
+	if !durable {
+		return core.Entry{}, false
+	}
+	return core.Entry{Kind: core.EntryEvent, Payload: EncodeEvent(d)}, true
+}
+
+func (s *State) snapshot() []byte {
+	var out Snapshot
+	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		c := s.groups[name]
+		out.Groups = append(out.Groups, GroupRecord{Group: name, Generation: c.generation, Assigned: c.assigned,
+			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader, Members: c.members, Offsets: c.sorted()})
+	}
+	return out.AppendTo(nil)
+}
+
+func restore(_ string, b []byte) (*State, error) {
+	var in Snapshot
+	if err := in.ReadFrom(b); err != nil {
+		return nil, err
+	}
+	s := newState()
+	for _, g := range in.Groups {
+		c := s.hard(g.Group)
+		c.generation, c.assigned, c.protocolType, c.protocol = g.Generation, g.Assigned, g.ProtocolType, g.Protocol
+		c.leader, c.members = g.Leader, g.Members
+		for _, o := range g.Offsets {
+			c.offsets[position{o.Topic, o.Partition}] = o
+		}
+	}
+	return s, nil
+}
+
+func (c *committed) sorted() []OffsetRecord {
+	return slices.SortedFunc(maps.Values(c.offsets), func(a, b OffsetRecord) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+}

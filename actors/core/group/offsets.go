@@ -1,0 +1,109 @@
+package group
+
+import (
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
+
+func (s *State) commit(c OffsetCommit, now core.Now) outcome {
+	var out outcome
+	codes := make([]perr.Code, len(c.Offsets))
+	if code := s.checkCommit(c, now.Mono); code != 0 {
+		for i := range codes {
+			codes[i] = code
+		}
+		answer(&out, OffsetsCommitted{Ref: c.Ref, Codes: codes})
+		return out
+	}
+	ev := OffsetsStored{Group: c.Group}
+	for i, o := range c.Offsets {
+		if len(o.Metadata) > int(s.settings.MaxMetadataBytes) {
+			codes[i] = perr.OffsetMetadataTooLarge // G15: the others are stored
+			continue
+		}
+		ev.Offsets = append(ev.Offsets, OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall})
+	}
+	if len(ev.Offsets) > 0 {
+		out.Events = append(out.Events, ev)
+	}
+	if l := s.live[c.Group]; l != nil && l.members[c.MemberID] != nil {
+		out.Events = append(out.Events, MemberSeen{Group: c.Group, Member: c.MemberID, Deadline: now.Mono + l.members[c.MemberID].sessionMs*ms})
+	}
+	answer(&out, OffsetsCommitted{Ref: c.Ref, Codes: codes})
+	return out
+}
+
+// checkCommit lets members of the current generation commit, also while they are asked to join again
+// (that is when they hand over), and simple consumers as long as nobody is a member (K2).
+func (s *State) checkCommit(c OffsetCommit, now int64) perr.Code {
+	l := s.live[c.Group]
+	if l == nil {
+		if s.groups[c.Group] == nil {
+			return unknownGroup(c)
+		}
+		l = s.current(c.Group, now)
+	}
+	switch {
+	case c.Generation < 0 && l.phase == Empty:
+		return 0
+	case c.Generation < 0 && c.MemberID == "" && c.InstanceID == nil:
+		return perr.UnknownMemberId
+	}
+	switch code := l.fence(c.MemberID, c.InstanceID); {
+	case code != 0:
+		return code
+	case c.Generation != l.generation:
+		return perr.IllegalGeneration
+	case l.phase == Completing:
+		return perr.RebalanceInProgress
+	}
+	return 0
+}
+
+func unknownGroup(c OffsetCommit) perr.Code {
+	switch {
+	case c.Generation < 0:
+		return 0
+	case c.KnowsGroupNotFound:
+		return perr.GroupIdNotFound
+	default:
+		return perr.IllegalGeneration
+	}
+}
+
+func (s *State) fetch(c OffsetFetch) outcome {
+	out := OffsetsFetched{Ref: c.Ref}
+	stored := s.groups[c.Group]
+	if stored == nil {
+		stored = newCommitted() // K1: never seen is not an error
+	}
+	if c.Topics == nil {
+		for _, o := range stored.sorted() {
+			out.Offsets = append(out.Offsets, fetched(o))
+		}
+	}
+	for _, t := range c.Topics {
+		for _, p := range t.Partitions {
+			o, found := stored.offsets[position{t.Topic, p}]
+			if !found || matchTopicID && !sameTopic(o.ID, t.ID) {
+				out.Offsets = append(out.Offsets, FetchedOffset{Topic: t.Topic, Partition: p, Offset: core.Unknown, LeaderEpoch: core.NoEpoch})
+				continue
+			}
+			out.Offsets = append(out.Offsets, fetched(o))
+		}
+	}
+	var oc outcome
+	answer(&oc, out)
+	return oc
+}
+
+// sameTopic: an offset of a deleted topic means nothing in a new one of the same name. Either side may
+// not know the id.
+func sameTopic(stored, asked core.TopicID) bool {
+	return stored == asked || stored.IsZero() || asked.IsZero()
+}
+
+func fetched(o OffsetRecord) FetchedOffset {
+	return FetchedOffset{Topic: o.Topic, Partition: o.Partition, Offset: o.Offset, LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata}
+}

@@ -1,0 +1,10 @@
+//go:build !mutants
+
+package group
+
+const (
+	answerOnlyDurable    = true // D25: a commit, a generation, an assignment is answered at quorum durability
+	neverReuseGeneration = true // a generation is journaled before anybody is told its number
+	keepMembersOnRestart = true // D25: a stable group survives a restart without a rebalance
+	matchTopicID         = true // F34: offsets belong to the topic's id, not to its name
+)

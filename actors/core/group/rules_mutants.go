@@ -1,0 +1,12 @@
+//go:build mutants
+
+package group
+
+import "lockstep/actors/core/rules"
+
+var (
+	answerOnlyDurable    = rules.Kept("D25 answerOnlyDurable")
+	neverReuseGeneration = rules.Kept("D25 neverReuseGeneration")
+	keepMembersOnRestart = rules.Kept("D25 keepMembersOnRestart")
+	matchTopicID         = rules.Kept("F34 matchTopicID")
+)
