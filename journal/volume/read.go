@@ -1,0 +1,136 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/journal"
+	"lockstep/journal/badger"
+	"lockstep/journal/log"
+)
+
+// errStale says that what was read is not what the index said: the segment moved on meanwhile.
+var errStale = errors.New("the segment was reused")
+
+// ReadBatches implements journal.Volume.
+func (v *Volume) ReadBatches(s journal.Stream, from core.Offset, max int) ([]journal.StoredBatch, error) {
+	return v.lookTwice(func() ([]journal.StoredBatch, error) {
+		var found []badger.Batch
+		room := max
+		err := v.index.Batches(s, from, func(b badger.Batch) bool {
+			if room -= int(b.Pos.Length); room < 0 && len(found) > 0 {
+				return false
+			}
+			found = append(found, b)
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+		out := make([]journal.StoredBatch, 0, len(found))
+		for _, b := range found {
+			stored, err := v.fetch(s, b)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, stored)
+		}
+		return out, nil
+	})
+}
+
+// FindTimestamp implements journal.Volume.
+func (v *Volume) FindTimestamp(s journal.Stream, from core.Offset, ts int64) (journal.StoredBatch, bool, error) {
+	found, err := v.lookTwice(func() ([]journal.StoredBatch, error) {
+		var hit *badger.Batch
+		if err := v.index.Batches(s, from, func(b badger.Batch) bool {
+			if b.MaxTimestamp >= ts {
+				hit = &b
+			}
+			return hit == nil
+		}); err != nil || hit == nil {
+			return nil, err
+		}
+		stored, err := v.fetch(s, *hit)
+		return []journal.StoredBatch{stored}, err
+	})
+	if err != nil || len(found) == 0 {
+		return journal.StoredBatch{}, false, err
+	}
+	return found[0], true, nil
+}
+
+// lookTwice repeats a read once when cleaning moved what it was after (D14).
+func (v *Volume) lookTwice(read func() ([]journal.StoredBatch, error)) ([]journal.StoredBatch, error) {
+	out, err := read()
+	var damage *log.Damage
+	if errors.Is(err, log.ErrMoved) || errors.Is(err, errStale) || errors.As(err, &damage) {
+		out, err = read()
+	}
+	return out, err
+}
+
+func (v *Volume) fetch(s journal.Stream, b badger.Batch) (journal.StoredBatch, error) {
+	r, err := v.log.Read(b.Pos)
+	if err != nil {
+		return journal.StoredBatch{}, err
+	}
+	if r.Stream != s || r.Entry.Base != b.Base || r.Entry.Last != b.Last || r.CRC != b.CRC {
+		return journal.StoredBatch{}, fmt.Errorf("%w: segment %d offset %d holds %s base %d, expected %s base %d",
+			errStale, b.Pos.Segment, b.Pos.Offset, r.Stream, r.Entry.Base, s, b.Base)
+	}
+	return journal.StoredBatch{
+		Base: b.Base, Last: b.Last, Epoch: b.Epoch, MaxTimestamp: b.MaxTimestamp, Bytes: r.Entry.Payload,
+	}, nil
+}
+
+// Replay implements journal.Journal.
+func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry func(journal.Seq, core.Entry) error) error {
+	const step = 1000
+	from := journal.Seq(1)
+	told := false
+	for {
+		snap, covers, positions, err := v.index.History(s, from, step)
+		if err != nil {
+			return err
+		}
+		if snap != nil && !told {
+			r, err := v.log.Read(*snap)
+			if errors.Is(err, log.ErrMoved) {
+				continue
+			}
+			if err == nil && (r.Type != log.RecordSnapshot || r.Stream != s || r.Seq != covers) {
+				err = fmt.Errorf("%w: the snapshot of %s is not at segment %d offset %d", errStale, s, snap.Segment, snap.Offset)
+			}
+			if err != nil {
+				return err
+			}
+			if err := snapshot(r.Entry.Payload); err != nil {
+				return err
+			}
+			told = true
+		}
+		moved := false
+		for _, pos := range positions {
+			r, err := v.log.Read(pos)
+			if errors.Is(err, log.ErrMoved) {
+				moved = true
+				break
+			}
+			if err == nil && (r.Type != log.RecordEntry || r.Stream != s || r.Seq < from) {
+				err = fmt.Errorf("%w: entry %d of %s is not at segment %d offset %d", errStale, from, s, pos.Segment, pos.Offset)
+			}
+			if err != nil {
+				return err
+			}
+			if err := entry(r.Seq, r.Entry); err != nil {
+				return err
+			}
+			from = r.Seq + 1
+		}
+		if len(positions) < step && !moved {
+			return nil
+		}
+	}
+}
