@@ -12,7 +12,9 @@ import (
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
 	"lockstep/journal"
+	"lockstep/protocol/perr"
 )
 
 // ID is the name of the cluster.
@@ -38,7 +40,7 @@ func (c *Cluster) Broker(id core.ReplicaID) (*Broker, bool) {
 // is true now (C4), never answers to clients.
 func (c *Cluster) Newest() *image.Image { return c.publisher.newest() }
 
-// CreateTopic is answered with controller.TopicCreated. Ref and, when zero, Fresh are filled in.
+// CreateTopic is answered with controller.CreatedTopic. Ref and, when zero, Fresh are filled in.
 func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {
 	if cmd.Fresh.IsZero() {
 		cmd.Fresh = core.TopicID(randomID())
@@ -75,7 +77,7 @@ func (c *Cluster) StartBroker(id core.ReplicaID, reply func(any)) { c.startBroke
 // ReportFloor hands a destination's report to the HW actor of the partition's newest leader. A partition
 // without a live leader forgets it: it is repeated.
 func (c *Cluster) ReportFloor(id core.PartitionID, report highwater.ReportFloor) {
-	if r, ok := c.leaderReplica(id); ok {
+	if r, ok := c.Leader(id); ok {
 		r.highwater.Tell(report)
 	}
 }
@@ -134,24 +136,37 @@ func (r *Replica) Floor() (floor highwater.PublishFloor, ok bool) {
 	return highwater.PublishFloor{}, false
 }
 
-// Read returns whole batches that begin below below, starting with the one that holds from, up to max
+// Read returns whole batches that end below below, starting with the one that holds from, up to max
 // bytes but always the first: from the tail cache when it has them, else from the journal. Callers bound
-// below by View. Safe from any goroutine; it may block on the disk.
+// below by View and do not change the bytes, which others read too. Safe from any goroutine; it may block
+// on the disk.
 func (r *Replica) Read(from, below core.Offset, max int) ([]journal.StoredBatch, error) {
 	return r.read(from, below, max)
 }
 
 // FindTimestamp returns the first batch with MaxTimestamp >= ts at or above from, if any.
 func (r *Replica) FindTimestamp(from core.Offset, ts int64) (journal.StoredBatch, bool, error) {
-	return r.broker.volume().FindTimestamp(r.stream, from, ts)
+	return r.store.FindTimestamp(r.stream, from, ts)
 }
 
 // Tell hands over a command without an answer.
 func (r *Replica) Tell(cmd partition.Command) { r.partition.Tell(cmd) }
 
-// Ask hands over a command and returns its reference at once.
+// Ask hands over a command and returns its reference at once. Batches are refused with shell.Failed while
+// the volume is full.
 func (r *Replica) Ask(build func(core.RequestID) partition.Command, reply func(any)) core.RequestID {
-	return r.partition.Ask(build, reply)
+	ref := r.broker.cluster.system.NextRequest()
+	cmd := build(ref)
+	switch cmd.(type) {
+	case partition.AppendBatch, partition.AppendMirrored:
+		// Before anything is appended: a full volume refuses, it does not poison.
+		if err := r.store.Admit(); err != nil {
+			reply(shell.Failed{Code: perr.KafkaStorageError, Text: err.Error()})
+			return ref
+		}
+	}
+	r.partition.AskAs(ref, cmd, reply)
+	return ref
 }
 
 // Unpark forgets a parked fetch and its reply function. The wake-up may already be on its way.

@@ -3,75 +3,104 @@ package broker
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
-	"lockstep/actors/core/highwater"
-	"lockstep/actors/core/image"
-	"lockstep/actors/core/partition"
+	"lockstep/actors/core/group"
+	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
 	"lockstep/journal"
 )
 
+const retryNs = int64(100 * time.Millisecond)
+
 // Cluster is all logical brokers of this process, and the coordinators they share.
 type Cluster struct {
-	options    Options
-	system     *shell.System
-	brokers    []*Broker
-	publisher  *publisher
-	controller *shell.Ref[controller.Command]
+	options   Options
+	system    *shell.System
+	brokers   []*Broker
+	publisher *publisher
+	tails     *tails
+	outside   atomic.Pointer[outside]
+	ledger    atomic.Pointer[registration.Ledger]
+	restarted chan struct{} // closed when the controller has published everything it knows
+	once      sync.Once
+
+	controller   *shell.Ref[controller.Command]
+	registration *shell.Ref[registration.Command]
+	groups       []*shell.Ref[group.Command]
+
+	mu      sync.RWMutex
+	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
+	acked   map[core.PartitionID]*atomic.Int64
+	prefix  int32 // of our own producer ids, 0 until there are some
+	highest int64 // producer id under prefix that was found in a log
 }
 
 // Options say what a cluster is made of.
 type Options struct {
-	Cluster core.ClusterID
+	Cluster     core.ClusterID
+	Incarnation core.Incarnation // of this process; drawn when zero
+	Volumes     []Volume         // one logical broker each, ids 1..N
+	Control     journal.Journal  // controller, registrations, mirrors and groups
+	Clock       shell.Clock
+	Logger      *slog.Logger
+	Defaults    controller.Defaults
+	Groups      group.Settings
+	// Reopen opens and checks the volume of a broker that lost it, for StartBroker; lossy says that its
+	// log ends below a witness. Nil: such a broker comes back only with the process.
+	Reopen func(core.ReplicaID) (v journal.Volume, lossy bool, err error)
+	// VolumeLost is told once per lost volume, after the broker was fenced. Optional.
+	VolumeLost func(core.ReplicaID, error)
+	// Exit ends the process: the control quorum is lost, or actors panic over and over. Nil: os.Exit(3).
+	Exit func(reason string)
 }
 
-// Broker is one logical broker: one volume, one listener, one image.
-type Broker struct {
-	id          core.ReplicaID
-	feed        *feed
-	producerIDs *producerIDs
-
-	mu       sync.RWMutex
-	replicas map[core.PartitionID]*Replica
-	store    journal.Volume
+// Volume is one logical broker's part of Options.
+type Volume struct {
+	ID    core.ReplicaID
+	Store journal.Volume
+	Dir   string // where quarantine files go
+	Host  string // what clients are told
+	Port  int32
+	Lossy bool
 }
 
-// Replica is one partition at one broker: its partition actor and its HW actor.
-type Replica struct {
-	id        core.PartitionID
-	broker    *Broker
-	stream    journal.Stream
-	partition *shell.Ref[partition.Command]
-	highwater *shell.Ref[highwater.Command]
-	view      atomic.Pointer[partition.View]
-	gates     atomic.Pointer[highwater.PublishGates]
-	floor     atomic.Pointer[highwater.PublishFloor]
+// ackedOf is the highest HW ever let out of a partition, shared by its replicas.
+func (c *Cluster) ackedOf(id core.PartitionID) *atomic.Int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hw := c.acked[id]
+	if hw == nil {
+		hw = &atomic.Int64{}
+		c.acked[id] = hw
+	}
+	return hw
 }
 
-type publisher struct{ current atomic.Pointer[image.Image] }
+func (c *Cluster) replica(broker core.ReplicaID, id core.PartitionID) (*Replica, bool) {
+	b, ok := c.Broker(broker)
+	if !ok {
+		return nil, false
+	}
+	return b.Replica(id)
+}
 
-func (p *publisher) newest() *image.Image { return p.current.Load() }
+// Leader is the replica that the controller's newest word makes the leader, if its broker has it.
+func (c *Cluster) Leader(id core.PartitionID) (*Replica, bool) {
+	return c.replica(c.Newest().Leader(id), id)
+}
 
-type feed struct{ image atomic.Pointer[image.Image] }
+func randomID() (id [16]byte) {
+	rand.Read(id[:])
+	return id
+}
 
-func (f *feed) setHold(bool) {}
-
-type producerIDs struct{}
-
-func (p *producerIDs) next(func(int64, string)) {}
-
-func (c *Cluster) highestProducerID() int64                                    { return 0 }
-func (c *Cluster) stopBroker(core.ReplicaID, string, func(any))                {}
-func (c *Cluster) startBroker(core.ReplicaID, func(any))                       {}
-func (c *Cluster) leaderReplica(core.PartitionID) (*Replica, bool)             { return nil, false }
-func (b *Broker) volume() journal.Volume                                       { return b.store }
-func (r *Replica) read(a, b core.Offset, n int) ([]journal.StoredBatch, error) { return nil, nil }
-
-func randomID() (id [16]byte) { rand.Read(id[:]); return id }
 func randomPrefix() int32 {
 	var b [4]byte
 	rand.Read(b[:])

@@ -10,6 +10,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/journal"
+	"lockstep/protocol/perr"
 )
 
 const (
@@ -48,13 +49,13 @@ func (a *machineActor[S, C, E, F]) Receive(c actor.Context) {
 		a.replay(c)
 	case *actor.Restarting:
 		// The failing message is lost to protoactor: without this its asker would wait for ever (I54).
-		a.abandon(Failed{Code: notLeaderOrFollower, Text: panicText})
+		a.abandon(Failed{Code: perr.NotLeaderOrFollower, Text: panicText})
 	case tell[C]:
-		if a.alive() {
+		if a.alive() && a.accepts(m.cmd) {
 			a.decide(m.cmd)
 		}
 	case ask[C]:
-		if !a.alive() {
+		if !a.alive() || !a.accepts(m.cmd) {
 			m.reply(a.refusal())
 			return
 		}
@@ -76,7 +77,12 @@ func (a *machineActor[S, C, E, F]) Receive(c actor.Context) {
 	case finish:
 		a.ref.tickets.finishing = append(a.ref.tickets.finishing, m.done)
 		a.tryFinish(c)
-	case *actor.Stopping, *actor.Stopped:
+	case *actor.Stopping:
+	case *actor.Stopped: // the name is free again
+		a.ref.system.forget(a.ref.pid)
+		for _, done := range a.ref.tickets.finishing {
+			done()
+		}
 	default:
 		panic(fmt.Sprintf("shell: %s received %T", a.ref.id, m))
 	}
@@ -91,15 +97,19 @@ func (a *machineActor[S, C, E, F]) alive() bool {
 	return err == nil
 }
 
+func (a *machineActor[S, C, E, F]) accepts(cmd C) bool {
+	return a.spec.Accept == nil || a.spec.Accept(cmd)
+}
+
 func (a *machineActor[S, C, E, F]) refusal() Failed {
 	if _, err := a.ref.tickets.read(); err != nil {
 		return storageFailed(a.ref.id, err)
 	}
-	return Failed{Code: notLeaderOrFollower, Text: panicText}
+	return Failed{Code: perr.NotLeaderOrFollower, Text: panicText}
 }
 
 func storageFailed(id string, err error) Failed {
-	return Failed{Code: kafkaStorageError, Text: fmt.Sprintf("the volume under %s failed: %v", id, err)}
+	return Failed{Code: perr.KafkaStorageError, Text: fmt.Sprintf("the volume under %s failed: %v", id, err)}
 }
 
 // replay rebuilds the state, unless the writer still holds entries of the instance before.
@@ -270,13 +280,6 @@ func (a *machineActor[S, C, E, F]) tryFinish(c actor.Context) {
 	if err == nil && a.state != nil && a.events > 0 {
 		a.snapshot()
 	}
-	for _, done := range t.finishing {
-		if done != nil {
-			done()
-		}
-	}
-	t.finishing = nil
-	a.ref.system.forget(a.ref.pid)
 	c.Stop(c.Self())
 }
 

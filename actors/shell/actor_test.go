@@ -8,6 +8,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/journal/memory"
+	"lockstep/protocol/perr"
 )
 
 func TestLateEffectsWaitForTheNewestTicketAlsoWithoutEvents(t *testing.T) {
@@ -86,7 +87,7 @@ func TestCloseDecidesAndAnswersWhatWasAcceptedAndRefusesTheRest(t *testing.T) {
 	w.sum()
 	w.ref.Close(func() { close(closed) })
 	refused := <-w.add(1)
-	if f, ok := refused.(Failed); !ok || f.Code != notLeaderOrFollower {
+	if f, ok := refused.(Failed); !ok || f.Code != perr.NotLeaderOrFollower {
 		t.Fatalf("after Close: %v", refused)
 	}
 	w.silent(accepted, parked)
@@ -107,7 +108,7 @@ func TestPanicFailsWhoWaitsAndReplaysBeforeTheNextCommand(t *testing.T) {
 	w.sum()
 	blown := w.ask(func(ref core.RequestID) toyCommand { return blowUp{ref} })
 	for _, answer := range []chan any{waiting, blown} {
-		if f, ok := (<-answer).(Failed); !ok || f.Code != notLeaderOrFollower {
+		if f, ok := (<-answer).(Failed); !ok || f.Code != perr.NotLeaderOrFollower {
 			t.Fatalf("after the panic: %v", f)
 		}
 	}
@@ -166,13 +167,13 @@ func TestPoisonStopsTheActorAndTellsItsOwnerOnce(t *testing.T) {
 	w.sum()
 	w.journal.Poison(errors.New("EIO"))
 	w.journal.Sync()
-	if f, ok := (<-waiting).(Failed); !ok || f.Code != kafkaStorageError {
+	if f, ok := (<-waiting).(Failed); !ok || f.Code != perr.KafkaStorageError {
 		t.Fatalf("waiter: %v", f)
 	}
 	if err := <-w.lost; !strings.Contains(err.Error(), "EIO") {
 		t.Fatal(err)
 	}
-	if f, ok := (<-w.add(1)).(Failed); !ok || f.Code != kafkaStorageError {
+	if f, ok := (<-w.add(1)).(Failed); !ok || f.Code != perr.KafkaStorageError {
 		t.Fatalf("later: %v", f)
 	}
 	if n := w.journal.Pending(); n != 0 {

@@ -62,17 +62,14 @@ func (r *Ref[C]) AskAs(ref core.RequestID, cmd C, reply func(any)) {
 func (r *Ref[C]) Cancel(ref core.RequestID, cmd C) { r.post(cancel[C]{ref: ref, cmd: cmd}) }
 
 // Close refuses everything from now on. What was accepted before is decided, made durable and answered;
-// then what still waits fails, a snapshot is written, and done is called on the actor's goroutine.
+// then what still waits fails, a snapshot is written, and done is called once the name may be used again.
+// Only the first call closes; done of a later one is not called.
 func (r *Ref[C]) Close(done func()) {
 	r.mu.Lock()
-	already := r.closed
-	r.closed = true
-	if !already {
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
 		r.system.actors.Root.Send(r.pid, finish{done})
-	}
-	r.mu.Unlock()
-	if already && done != nil {
-		done()
 	}
 }
 
@@ -87,7 +84,7 @@ func (r *Ref[C]) post(message any) bool {
 }
 
 func stopped(id string) Failed {
-	return Failed{Code: notLeaderOrFollower, Text: id + " is stopped on this broker; refresh metadata and try again"}
+	return Failed{Code: perr.NotLeaderOrFollower, Text: id + " is stopped on this broker; refresh metadata and try again"}
 }
 
 // What travels in the mailbox of an actor with commands C.

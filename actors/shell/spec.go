@@ -18,6 +18,9 @@ type Spec[S, C, E, F any] struct {
 	Stream  journal.Stream
 	Level   slog.Level // of the one line that each durable event is logged with
 	Tick    C          // what a due timer is decided as
+	// Accept may refuse a command that was sent to the instance before a panic. Optional; a refused Ask
+	// is answered like any other while the actor restarts.
+	Accept func(C) bool
 	// Timer says at which mono instant an effect asks to be woken; ok is false for all other effects.
 	Timer func(f F) (at int64, ok bool)
 	// Perform does an effect that is neither a reply nor a timer.

@@ -13,12 +13,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"lockstep/actors/core"
-	"lockstep/protocol/perr"
-)
-
-const (
-	notLeaderOrFollower perr.Code = 6
-	kafkaStorageError   perr.Code = 56
 )
 
 // Panics that are survived: the third within panicWindow ends the process (D4). protoactor's default

@@ -1,0 +1,142 @@
+package broker
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/shell"
+	"lockstep/journal"
+)
+
+// Broker is one logical broker: one volume, one listener, one image, and its replicas.
+type Broker struct {
+	id          core.ReplicaID
+	cluster     *Cluster
+	slot        Volume
+	feed        *feed
+	io          *shell.Inbox[func()] // disk work that somebody waits for: catch-up reads, quarantine, reopening
+	producerIDs *producerIDs
+
+	mu       sync.RWMutex
+	running  bool // replicas are spawned when the image assigns them
+	store    journal.Volume
+	lost     error // what poisoned the volume
+	replicas map[core.PartitionID]*Replica
+}
+
+func newBroker(c *Cluster, slot Volume) *Broker {
+	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: true, replicas: map[core.PartitionID]*Replica{}}
+	b.producerIDs = &producerIDs{cluster: c}
+	b.feed = newFeed(b)
+	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
+	return b
+}
+
+func (b *Broker) name() string { return "broker-" + strconv.Itoa(int(b.id)) }
+
+func (b *Broker) volume() journal.Volume {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.store
+}
+
+func (b *Broker) assigned(p image.Partition) bool { return slices.Contains(p.Replicas, b.id) }
+
+// ensure returns the replica of a partition, spawning it unless the broker is stopped.
+func (b *Broker) ensure(id core.PartitionID) *Replica {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.replicas[id]; r != nil || !b.running {
+		return r
+	}
+	r := newReplica(b, id, b.store, nil)
+	b.replicas[id] = r
+	return r
+}
+
+// spawnAll spawns the assigned replicas that are not there yet and waits for their replays. It returns
+// how far each log goes.
+func (b *Broker) spawnAll(topics []image.Topic) []controller.ReplicaLog {
+	b.mu.Lock()
+	var wanted []core.PartitionID
+	for _, t := range topics {
+		for i, p := range t.Partitions {
+			if id := (core.PartitionID{Topic: t.ID, Index: int32(i)}); b.assigned(p) && b.replicas[id] == nil {
+				wanted = append(wanted, id)
+			}
+		}
+	}
+	replayed := make(chan struct{}, 2*len(wanted))
+	for _, id := range wanted {
+		b.replicas[id] = newReplica(b, id, b.store, func() { replayed <- struct{}{} })
+	}
+	b.running = true
+	b.mu.Unlock()
+	for range 2 * len(wanted) {
+		<-replayed
+	}
+	return b.logs()
+}
+
+// logs says how far each replica of a healthy volume goes: durable ends only.
+func (b *Broker) logs() []controller.ReplicaLog {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.lost != nil {
+		return nil
+	}
+	list := make([]controller.ReplicaLog, 0, len(b.replicas))
+	for id, r := range b.replicas {
+		v := r.View()
+		list = append(list, controller.ReplicaLog{ID: id, Replica: b.id, LastEpoch: lastEpoch(v.Epochs), LEO: v.LEO})
+	}
+	return list
+}
+
+// drop closes a replica whose partition is gone and forgets its streams; without one it does nothing.
+func (b *Broker) drop(id core.PartitionID) {
+	b.mu.Lock()
+	r := b.replicas[id]
+	delete(b.replicas, id)
+	store := b.store
+	b.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.close(func() {
+		r.tail.close()
+		store.Drop(r.stream, nil)
+		store.Drop(ledgerStream(id), nil)
+	})
+}
+
+// volumeLost is told by the first actor whose journal failed. The replicas of the volume answer
+// KAFKA_STORAGE_ERROR from now on; they are not restarted. The controller fences the broker (D4).
+func (b *Broker) volumeLost(err error) {
+	b.mu.Lock()
+	first := b.lost == nil
+	if first {
+		b.lost = err
+	}
+	b.mu.Unlock()
+	if !first {
+		return
+	}
+	text := "volume lost: " + err.Error() + "; repair it and run clusterctl brokers start " + strconv.Itoa(int(b.id)) + ", or restart the process"
+	b.cluster.system.Logger.Error("volume lost", "broker", int(b.id), "dir", b.slot.Dir, "err", err)
+	b.cluster.fence(b.id, text, func(any) {})
+	if f := b.cluster.options.VolumeLost; f != nil {
+		f(b.id, err)
+	}
+}
+
+// Err is what poisoned the broker's volume, nil while it is healthy.
+func (b *Broker) Err() error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.lost
+}

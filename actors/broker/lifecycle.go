@@ -1,0 +1,115 @@
+package broker
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
+
+// stopBroker closes the replicas first: the ends that the election compares are those of survivors that
+// hear nothing more from the broker.
+func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
+	b, ok := c.Broker(id)
+	if !ok {
+		reply(noSuchBroker(id))
+		return
+	}
+	b.mu.Lock()
+	b.running = false
+	replicas := b.replicas
+	b.replicas = map[core.PartitionID]*Replica{}
+	b.mu.Unlock()
+	left := atomic.Int64{}
+	left.Store(int64(len(replicas)) + 1)
+	closed := func() {
+		if left.Add(-1) == 0 {
+			c.fence(id, text, reply)
+		}
+	}
+	for _, r := range replicas {
+		r.close(func() {
+			r.tail.close()
+			closed()
+		})
+	}
+	closed()
+}
+
+// fence tells the controller that a broker serves no more, with the durable ends of the others.
+func (c *Cluster) fence(id core.ReplicaID, text string, reply func(any)) {
+	var logs []controller.ReplicaLog
+	for _, b := range c.brokers {
+		if b.id != id {
+			logs = append(logs, b.logs()...)
+		}
+	}
+	c.controller.Ask(func(ref core.RequestID) controller.Command {
+		return controller.StopBroker{Ref: ref, Broker: id, Text: text, Logs: logs}
+	}, reply)
+}
+
+// startBroker runs on the broker's io inbox, since opening a volume and replaying it take their time.
+func (c *Cluster) startBroker(id core.ReplicaID, reply func(any)) {
+	b, ok := c.Broker(id)
+	if !ok {
+		reply(noSuchBroker(id))
+		return
+	}
+	b.io.Post(func() {
+		lossy, err := b.reopen()
+		if err != nil {
+			reply(controller.Done{Code: perr.KafkaStorageError, Text: err.Error()})
+			return
+		}
+		newest := c.Newest()
+		topics := make([]image.Topic, 0, len(newest.Topics))
+		for _, t := range newest.Topics {
+			topics = append(topics, *t)
+		}
+		logs := b.spawnAll(topics)
+		told := image.Broker{ID: id, Live: true, Lossy: lossy, Host: b.slot.Host, Port: b.slot.Port}
+		c.controller.Ask(func(ref core.RequestID) controller.Command {
+			return controller.StartBroker{Ref: ref, Broker: told, Logs: logs}
+		}, reply)
+	})
+}
+
+// reopen replaces a lost volume, and with it the replicas that stood on it. A healthy one stays.
+func (b *Broker) reopen() (lossy bool, err error) {
+	if b.Err() == nil {
+		return false, nil
+	}
+	reopen := b.cluster.options.Reopen
+	if reopen == nil {
+		return false, fmt.Errorf("broker %d lost its volume (%v); restart the process to open it again", b.id, b.Err())
+	}
+	b.mu.Lock()
+	b.running = false
+	replicas := b.replicas
+	b.replicas = map[core.PartitionID]*Replica{}
+	b.mu.Unlock()
+	waitAll(len(replicas), func(done func()) {
+		for _, r := range replicas {
+			r.close(func() {
+				r.tail.close()
+				done()
+			})
+		}
+	})
+	store, lossy, err := reopen(b.id)
+	if err != nil {
+		return false, fmt.Errorf("broker %d: %w", b.id, err)
+	}
+	b.mu.Lock()
+	b.store, b.lost = store, nil
+	b.mu.Unlock()
+	return lossy, nil
+}
+
+func noSuchBroker(id core.ReplicaID) controller.Done {
+	return controller.Done{Code: perr.BrokerNotAvailable, Text: fmt.Sprintf("no broker %d in this cluster", id)}
+}

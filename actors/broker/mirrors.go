@@ -1,0 +1,307 @@
+package broker
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/core/registration"
+	"lockstep/actors/shell"
+	"lockstep/journal"
+	"lockstep/protocol/perr"
+)
+
+// Registration asks the ledger of this source cluster. Source is filled in from the newest image. A nil
+// reply makes it a tell, with reference 0.
+func (c *Cluster) Registration(build func(core.RequestID) registration.Command, reply func(any)) {
+	if reply == nil {
+		c.registration.Tell(c.withSource(build(0)))
+		return
+	}
+	c.registration.Ask(func(ref core.RequestID) registration.Command { return c.withSource(build(ref)) }, reply)
+}
+
+// Registrations is the ledger as released last: what evidence, sync fetches and reports of unknown
+// registrations are checked against.
+func (c *Cluster) Registrations() registration.Ledger { return *c.ledger.Load() }
+
+func (c *Cluster) withSource(cmd registration.Command) registration.Command {
+	switch r := cmd.(type) {
+	case registration.RegisterTopic:
+		r.Source = c.source(r.Topic)
+		return r
+	case registration.UnregisterTopic:
+		r.Source = c.source(r.Topic)
+		return r
+	default:
+		return cmd
+	}
+}
+
+func (c *Cluster) source(id core.TopicID) registration.Source {
+	img := c.Newest()
+	t, known := img.Topic(id)
+	if !known {
+		return registration.Source{}
+	}
+	return registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable}
+}
+
+// Mirror asks or tells (nil reply, reference 0) one mirror of this destination cluster. Local topics and
+// fresh incarnations are filled in where they are zero. A mirror that was never created answers as such,
+// and no actor is made by a misspelt name.
+func (c *Cluster) Mirror(name core.MirrorName, build func(core.RequestID) mirror.Command, reply func(any)) {
+	ref := core.RequestID(0)
+	if reply != nil {
+		ref = c.system.NextRequest()
+	}
+	cmd := c.withLocal(build(ref))
+	m := c.mirror(name, cmd)
+	switch {
+	case m == nil && reply != nil:
+		c.answerUnknown(name, cmd, reply)
+	case m == nil:
+	case reply == nil:
+		m.Tell(cmd)
+	default:
+		m.AskAs(ref, cmd, reply)
+	}
+}
+
+// Mirrors lists the mirrors that were ever created here and not forgotten, by name.
+func (c *Cluster) Mirrors() []core.MirrorName {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Sorted(maps.Keys(c.mirrors))
+}
+
+func (c *Cluster) tellMirror(name core.MirrorName, cmd mirror.Command) {
+	c.mu.RLock()
+	m := c.mirrors[name]
+	c.mu.RUnlock()
+	if m != nil {
+		m.Tell(cmd)
+	}
+}
+
+// mirror looks a mirror up; CreateMirror makes one when the machine would take the command.
+func (c *Cluster) mirror(name core.MirrorName, cmd mirror.Command) *shell.Ref[mirror.Command] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.mirrors[name]; m != nil {
+		return m
+	}
+	if _, create := cmd.(mirror.CreateMirror); !create || len(c.decideAlone(name, cmd).Events) == 0 {
+		return nil
+	}
+	m := c.spawnMirror(name)
+	c.mirrors[name] = m
+	return m
+}
+
+func (c *Cluster) decideAlone(name core.MirrorName, cmd mirror.Command) core.Outcome[mirror.Event, mirror.Effect] {
+	machine := mirror.Machine()
+	return machine.Decide(machine.Init(string(name)), c.Now(), cmd)
+}
+
+// answerUnknown lets an empty machine answer: only it knows the right code for each command.
+func (c *Cluster) answerUnknown(name core.MirrorName, cmd mirror.Command, reply func(any)) {
+	out := c.decideAlone(name, cmd)
+	for _, f := range append(out.Early, out.Late...) {
+		if r, ok := f.(core.Reply); ok {
+			reply(r)
+			return
+		}
+	}
+	reply(shell.Failed{Code: perr.UnknownServerError, Text: fmt.Sprintf("mirror %s does not exist", name)})
+}
+
+func (c *Cluster) spawnMirror(name core.MirrorName) *shell.Ref[mirror.Command] {
+	var self *shell.Ref[mirror.Command]
+	ready := make(chan struct{})
+	self = shell.Spawn(c.system, shell.Spec[mirror.State, mirror.Command, mirror.Event, mirror.Effect]{
+		ID: "mirror/" + string(name), Machine: namedAs(mirror.Machine(), string(name)), Journal: c.options.Control, Stream: journal.Stream(mirrorStreams + string(name)),
+		Level: slog.LevelInfo, Tick: mirror.Tick{},
+		Timer:   func(f mirror.Effect) (int64, bool) { t, ok := f.(mirror.ArmTimer); return t.At, ok },
+		Perform: func(f mirror.Effect) { c.performMirror(self, f) },
+		Started: func(_ *mirror.State, again bool) {
+			if again {
+				<-ready
+				self.Tell(mirror.Republish{})
+				self.Tell(mirror.Resume{})
+			}
+		},
+		Lost: c.quorumLost,
+	})
+	close(ready)
+	return self
+}
+
+func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect) {
+	o := c.outside.Load()
+	switch e := f.(type) {
+	case mirror.Publish:
+		c.publisher.publish(e.Facts)
+	case mirror.CreateLocalTopic:
+		c.createLocalTopic(self, e.Topic)
+	case mirror.FencePartition:
+		c.fencePartition(self, e)
+	case mirror.RaiseEpoch:
+		c.RaiseEpoch(controller.RaiseEpoch{ID: e.ID, Min: e.Min}, func(answer any) {
+			switch a := answer.(type) {
+			case controller.EpochRaised:
+				self.Tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Epoch: a.Epoch})
+			case shell.Failed:
+				self.Tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Text: a.Text})
+			}
+		})
+	case mirror.WritePidReset:
+		c.writePidReset(self, e)
+	case mirror.WatchSource:
+		if o != nil {
+			o.fetchers.Watch(e)
+		}
+	case mirror.FetchTopic:
+		if o != nil {
+			o.fetchers.Fetch(e)
+		}
+	case mirror.SendRegister:
+		if o != nil {
+			o.bus.Register(e)
+		}
+	case mirror.SendUnregister:
+		if o != nil {
+			o.bus.Unregister(e)
+		}
+	default:
+		panic(fmt.Sprintf("broker: unknown mirror effect %T", f))
+	}
+}
+
+func (c *Cluster) createLocalTopic(self *shell.Ref[mirror.Command], t mirror.SourceTopic) {
+	cmd := controller.CreateTopic{ID: t.ID, Name: t.Name, Partitions: t.Partitions, Replication: -1, Config: t.Config, Mirrored: true}
+	c.CreateTopic(cmd, func(answer any) {
+		told := mirror.LocalTopicAnswered{Topic: t.ID}
+		switch a := answer.(type) {
+		case controller.CreatedTopic:
+			told.Code, told.Text = a.Code, a.Text
+			if a.Code == perr.TopicAlreadyExists && a.Topic.ID == t.ID {
+				told.Code = perr.None
+			}
+		case shell.Failed:
+			told.Code, told.Text = a.Code, a.Text
+		}
+		self.Tell(told)
+	})
+}
+
+func (c *Cluster) fencePartition(self *shell.Ref[mirror.Command], e mirror.FencePartition) {
+	leader, ok := c.Leader(e.ID)
+	if !ok {
+		self.Tell(mirror.FenceAnswered{ID: e.ID, Text: fmt.Sprintf("partition %s has no leader", e.ID)})
+		return
+	}
+	leader.Ask(func(ref core.RequestID) partition.Command {
+		return partition.FenceMirror{Ref: ref, Session: e.Session, Keep: e.Keep}
+	}, func(answer any) {
+		told := mirror.FenceAnswered{ID: e.ID}
+		switch a := answer.(type) {
+		case partition.MirrorFenced:
+			told.OK, told.LME, told.LEO, told.Epoch = a.OK, a.LME, a.LEO, leader.View().Epoch
+		case shell.Failed:
+			told.Text = a.Text
+		}
+		self.Tell(told)
+	})
+}
+
+func (c *Cluster) writePidReset(self *shell.Ref[mirror.Command], e mirror.WritePidReset) {
+	leader, ok := c.Leader(e.ID)
+	if !ok {
+		self.Tell(mirror.ResetAnswered{ID: e.ID, Text: fmt.Sprintf("partition %s has no leader", e.ID)})
+		return
+	}
+	leader.Ask(func(ref core.RequestID) partition.Command {
+		return partition.WritePidReset{Ref: ref, Keep: e.Keep}
+	}, func(answer any) {
+		told := mirror.ResetAnswered{ID: e.ID}
+		switch a := answer.(type) {
+		case partition.PidResetWritten:
+			told.OK = a.OK
+		case shell.Failed:
+			told.Text = a.Text
+		}
+		self.Tell(told)
+	})
+}
+
+// withLocal fills in what the sender of a command left zero.
+func (c *Cluster) withLocal(cmd mirror.Command) mirror.Command {
+	switch m := cmd.(type) {
+	case mirror.StartTopics:
+		m.Topics = c.fillIn(m.Topics)
+		return m
+	case mirror.ObserveSource:
+		m.Topics = c.fillIn(m.Topics)
+		return m
+	case mirror.RegisterAnswered:
+		fresh(&m.Fresh)
+		return m
+	case mirror.UnregisterAnswered:
+		fresh(&m.Fresh)
+		return m
+	case mirror.ReportReset:
+		fresh(&m.Fresh)
+		return m
+	default:
+		return cmd
+	}
+}
+
+func (c *Cluster) fillIn(topics []mirror.StartTopic) []mirror.StartTopic {
+	filled := slices.Clone(topics)
+	for i := range filled {
+		fresh(&filled[i].Fresh)
+		if filled[i].Local == (mirror.LocalTopic{}) {
+			filled[i].Local = c.localTopic(filled[i].Source)
+		}
+	}
+	return filled
+}
+
+func fresh(i *core.Incarnation) {
+	if *i == (core.Incarnation{}) {
+		*i = core.Incarnation(randomID())
+	}
+}
+
+// localTopic is what stands here under the source topic's name or id.
+func (c *Cluster) localTopic(source mirror.SourceTopic) mirror.LocalTopic {
+	img := c.Newest()
+	t, exists := img.TopicNamed(source.Name)
+	if !exists {
+		t, exists = img.Topic(source.ID)
+	}
+	local := mirror.LocalTopic{State: image.MirrorNone}
+	id := source.ID
+	if exists {
+		id = t.ID
+		local.Exists, local.ID, local.Name = true, t.ID, t.Name
+		for i := range t.Partitions {
+			if r, ok := c.Leader(core.PartitionID{Topic: t.ID, Index: int32(i)}); ok {
+				v := r.View()
+				local.Records += int64(v.LEO - v.LogStart)
+			}
+		}
+	}
+	if m, mirrored := img.Mirrors[id]; mirrored {
+		local.Mirror, local.State = m.Mirror, m.State
+	}
+	return local
+}

@@ -1,0 +1,142 @@
+package broker
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/core/registration"
+)
+
+func (r *Replica) performPartition(f partition.Effect) {
+	c := r.broker.cluster
+	switch e := f.(type) {
+	case partition.TellHighWatermark:
+		r.tellHighWatermark(e.Command)
+	case partition.TellReplica:
+		if other, ok := c.replica(e.To, r.id); ok {
+			other.partition.Tell(e.Command)
+		}
+	case partition.ReportDurable:
+		r.reportDurable(e)
+	case partition.ReadLeaderLog:
+		r.broker.io.Post(func() { r.catchUp(e) })
+	case partition.QuarantineRange:
+		r.broker.io.Post(func() { r.quarantine(e) })
+	case partition.PublishView:
+		r.view.Store(&e.View)
+	case partition.CacheBatch:
+		r.tail.add(e.Batch)
+	case partition.DropCache:
+		r.tail.dropFrom(e.From)
+	default:
+		panic(fmt.Sprintf("broker: unknown partition effect %T", f))
+	}
+}
+
+// tellHighWatermark begins and ends terms on the way. A leader's HW starts at what any ledger of the
+// process, or any earlier leader of it, has let out, as far as its log goes: HW is never a reason to
+// take back an ack.
+func (r *Replica) tellHighWatermark(cmd highwater.Command) {
+	switch started := cmd.(type) {
+	case highwater.LeaderStarted:
+		r.floor.Store(nil)
+		started.HW = max(started.HW, min(core.Offset(r.acked.Load()), started.LEO))
+		r.highwater.Tell(started)
+		r.tellImage()
+	case highwater.StepDown:
+		r.floor.Store(nil)
+		r.highwater.Tell(cmd)
+	default:
+		r.highwater.Tell(cmd)
+	}
+}
+
+func (r *Replica) reportDurable(e partition.ReportDurable) {
+	self := r.broker.id
+	report := highwater.ReportReplica{Replica: self, Epoch: e.Epoch, Term: e.Term, LEO: e.LEO}
+	if e.Leader == self {
+		r.highwater.Tell(report)
+		return
+	}
+	if leader, ok := r.broker.cluster.replica(e.Leader, r.id); ok {
+		leader.highwater.Tell(report)
+		leader.partition.Tell(partition.ReplicaReported{Replica: self, Epoch: e.Epoch, Term: e.Term, LEO: e.LEO})
+	}
+}
+
+// compactReports keeps, of several reports of one term released together, the last: it says all.
+func compactReports(effects []partition.Effect) []partition.Effect {
+	kept := make([]partition.Effect, 0, len(effects))
+	for i, f := range effects {
+		if report, ok := f.(partition.ReportDurable); ok && superseded(report, effects[i+1:]) {
+			continue
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// superseded looks no further than the next report or change of terms: what a report says before an
+// adoption must not move behind it.
+func superseded(report partition.ReportDurable, later []partition.Effect) bool {
+	for _, f := range later {
+		switch e := f.(type) {
+		case partition.ReportDurable:
+			return e.Leader == report.Leader && e.Epoch == report.Epoch && e.Term == report.Term
+		case partition.TellHighWatermark:
+			return false
+		}
+	}
+	return false
+}
+
+func (r *Replica) performHighWatermark(f highwater.Effect) {
+	c := r.broker.cluster
+	switch e := f.(type) {
+	case highwater.Advance:
+		raise(r.acked, e.HW)
+		r.partition.Tell(partition.Advanced{Epoch: e.Epoch, HW: e.HW, Confirmed: e.Confirmed})
+	case highwater.Refuse:
+		r.partition.Tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})
+	case highwater.ChangeAdmission:
+		r.partition.Tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, R: e.R, H: e.H})
+	case highwater.ProposeISR:
+		c.controller.Tell(controller.ChangeISR{ID: r.id, Leader: r.broker.id, Epoch: e.Epoch, PartitionEpoch: e.PartitionEpoch, ISR: e.ISR})
+	case highwater.PublishFloor:
+		r.floor.Store(&e)
+		c.withBus(func(b Bus) { b.PublishFloor(r.id, e) })
+	case highwater.PublishGates:
+		r.publishGates(e)
+	case highwater.GateApplied:
+		c.registration.Tell(registration.ReportGate{Key: e.Key, ID: r.id, Epoch: e.Epoch, LeaderEpoch: e.LeaderEpoch, GateStart: e.GateStart})
+	case highwater.NoteStamp:
+		r.highwater.Tell(highwater.StampDurable{Number: e.Number})
+	default:
+		panic(fmt.Sprintf("broker: unknown high watermark effect %T", f))
+	}
+}
+
+// publishGates also tells the ledger of gates that this leader no longer applies: a stop waits for it (F17).
+func (r *Replica) publishGates(e highwater.PublishGates) {
+	c, before := r.broker.cluster, r.gates.Swap(&e)
+	if before.Epoch == e.Epoch {
+		for _, old := range before.Gates {
+			if !gatesUnder(e, old) {
+				c.registration.Tell(registration.ReportUngated{Key: old.Key, ID: r.id, Epoch: old.Epoch, LEO: r.View().LEO})
+			}
+		}
+	}
+	c.withBus(func(b Bus) { b.GatesChanged(r.id) })
+}
+
+func gatesUnder(e highwater.PublishGates, old highwater.GateState) bool {
+	for _, g := range e.Gates {
+		if g.Key == old.Key && g.Epoch == old.Epoch {
+			return true
+		}
+	}
+	return false
+}

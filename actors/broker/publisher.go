@@ -1,0 +1,151 @@
+package broker
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/actors/shell"
+)
+
+// publisher is the one ordered stream of facts: controller, registrations and mirrors are interleaved
+// here, once, and every broker sees the same order (D9).
+type publisher struct {
+	mu    sync.Mutex
+	image atomic.Pointer[image.Image] // moves before any feed hears: whoever checks it knows at least as much
+	feeds []*feed
+	gone  func(core.TopicID)
+}
+
+func newPublisher(gone func(core.TopicID)) *publisher {
+	p := &publisher{gone: gone}
+	p.image.Store(image.Empty())
+	return p
+}
+
+func (p *publisher) newest() *image.Image { return p.image.Load() }
+
+// publish appends facts to the stream. It is called in the order of their durability.
+func (p *publisher) publish(facts []image.Fact) {
+	p.mu.Lock()
+	p.image.Store(image.ApplyAll(p.image.Load(), facts))
+	for _, f := range p.feeds {
+		f.post(facts)
+	}
+	p.mu.Unlock()
+	for _, fact := range facts {
+		if gone, ok := fact.(image.TopicGone); ok {
+			p.gone(gone.ID)
+		}
+	}
+}
+
+// settle calls f once every broker that is not held back has acted on what was published before.
+func (p *publisher) settle(f func()) {
+	left := atomic.Int64{}
+	left.Store(int64(len(p.feeds)))
+	for _, feed := range p.feeds {
+		feed.inbox.Post(func() {
+			if left.Add(-1) == 0 {
+				f()
+			}
+		})
+	}
+}
+
+// feed carries the stream into the image of one broker and turns what changed into roles.
+type feed struct {
+	broker *Broker
+	inbox  *shell.Inbox[func()]
+	image  atomic.Pointer[image.Image]
+	held   bool // the inbox's own, as is kept
+	kept   []image.Fact
+}
+
+func newFeed(b *Broker) *feed {
+	f := &feed{broker: b}
+	f.image.Store(image.Empty())
+	f.inbox = shell.SpawnInbox(b.cluster.system, "image/"+b.name(), func(work func()) { work() })
+	return f
+}
+
+func (f *feed) post(facts []image.Fact) { f.inbox.Post(func() { f.receive(facts) }) }
+
+func (f *feed) setHold(hold bool) {
+	f.inbox.Post(func() {
+		f.held = hold
+		if !hold {
+			facts := f.kept
+			f.kept = nil
+			f.receive(facts)
+		}
+	})
+}
+
+func (f *feed) receive(facts []image.Fact) {
+	if f.held {
+		f.kept = append(f.kept, facts...)
+		return
+	}
+	before := f.image.Load()
+	now := image.ApplyAll(before, facts)
+	f.image.Store(now)
+	for _, id := range touched(facts, before, now) {
+		if p, known := now.Partition(id); !known || !f.broker.assigned(p) {
+			f.broker.drop(id)
+			continue
+		}
+		if r := f.broker.ensure(id); r != nil {
+			r.tellRole()
+		}
+	}
+}
+
+// touched lists the partitions that facts say something about, each once, in the order of the facts.
+func touched(facts []image.Fact, before, now *image.Image) []core.PartitionID {
+	var list []core.PartitionID
+	seen := map[core.PartitionID]bool{}
+	add := func(id core.PartitionID) {
+		if !seen[id] {
+			seen[id] = true
+			list = append(list, id)
+		}
+	}
+	whole := func(topic core.TopicID) {
+		for _, img := range []*image.Image{before, now} {
+			if t, ok := img.Topic(topic); ok {
+				for i := range t.Partitions {
+					add(core.PartitionID{Topic: topic, Index: int32(i)})
+				}
+			}
+		}
+	}
+	for _, fact := range facts {
+		switch f := fact.(type) {
+		case image.ClusterNamed:
+		case image.BrokerChanged: // leaders learn whom the controller would refuse in an ISR
+			for _, t := range now.Topics {
+				for i, p := range t.Partitions {
+					if slices.Contains(p.Replicas, f.Broker.ID) {
+						add(core.PartitionID{Topic: t.ID, Index: int32(i)})
+					}
+				}
+			}
+		case image.TopicChanged:
+			whole(f.Topic.ID)
+		case image.PartitionChanged:
+			add(f.ID)
+		case image.TopicGone:
+			whole(f.ID)
+		case image.MirrorTopicChanged:
+			whole(f.ID)
+		case image.RegistrationsChanged:
+			whole(f.ID)
+		default:
+			panic("broker: unknown fact")
+		}
+	}
+	return list
+}

@@ -1,0 +1,238 @@
+package broker
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
+	"lockstep/journal"
+)
+
+// Replica is one partition at one broker: its partition actor, its HW actor, and what they let be seen.
+type Replica struct {
+	id        core.PartitionID
+	broker    *Broker
+	store     journal.Volume
+	stream    journal.Stream
+	partition *shell.Ref[partition.Command]
+	highwater *shell.Ref[highwater.Command]
+	tail      *tail
+	acked     *atomic.Int64 // of the partition, over all replicas: the highest HW that was ever let out
+
+	view  atomic.Pointer[partition.View]
+	gates atomic.Pointer[highwater.PublishGates]
+	floor atomic.Pointer[highwater.PublishFloor]
+
+	// telling orders roles and images that come from the feed and from the actors themselves: the one
+	// that is sent last was read last.
+	telling   sync.Mutex
+	sentEpoch core.LeaderEpoch
+	notBefore atomic.Int32 // epochs below are those of instances that panicked (R12)
+}
+
+func identity(id core.PartitionID, b *Broker) string {
+	return fmt.Sprintf("partition/%s/%s", id, b.name())
+}
+
+func ledgerStream(id core.PartitionID) journal.Stream {
+	return journal.Stream(fmt.Sprintf("ledger/%s", id))
+}
+
+// newReplica spawns the pair. replayed, if any, is called once by each of the two, also when its volume
+// turns out to be lost.
+func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed func()) *Replica {
+	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), acked: b.cluster.ackedOf(id), sentEpoch: core.NoEpoch}
+	r.tail = b.cluster.tails.newTail()
+	r.view.Store(&partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch})
+	r.gates.Store(&highwater.PublishGates{Epoch: core.NoEpoch})
+	told := func() func() {
+		once := sync.Once{}
+		return func() {
+			if replayed != nil {
+				once.Do(replayed)
+			}
+		}
+	}
+	c, partitionTold, highwaterTold := b.cluster, told(), told()
+	ready := make(chan struct{}) // an actor may replay before both references are set
+	r.partition = shell.Spawn(c.system, shell.Spec[partition.State, partition.Command, partition.Event, partition.Effect]{
+		ID: identity(id, b), Machine: partition.Machine(), Journal: store, Stream: r.stream, Level: slog.LevelDebug, Tick: partition.Tick{},
+		Accept: func(cmd partition.Command) bool {
+			lead, ok := cmd.(partition.Lead)
+			return !ok || int32(lead.Epoch) >= r.notBefore.Load()
+		},
+		Timer: func(f partition.Effect) (int64, bool) { t, ok := f.(partition.ArmTimer); return t.At, ok },
+		Perform: func(f partition.Effect) {
+			r.performPartition(f)
+		},
+		Compact: compactReports,
+		Started: func(s *partition.State, again bool) {
+			<-ready
+			v := partition.Describe(s)
+			r.view.Store(&v)
+			c.sawProducerID(partition.HighestProducerID(s, c.ownPrefix()))
+			partitionTold()
+			r.started(again)
+		},
+		Lost: func(err error) { partitionTold(); b.volumeLost(err) },
+	})
+	r.highwater = shell.Spawn(c.system, shell.Spec[highwater.State, highwater.Command, highwater.Event, highwater.Effect]{
+		ID: "ledger/" + id.String() + "/" + b.name(), Machine: highwater.Machine(), Journal: store, Stream: ledgerStream(id), Level: slog.LevelDebug, Tick: highwater.Tick{},
+		Accept: func(cmd highwater.Command) bool {
+			started, ok := cmd.(highwater.LeaderStarted)
+			return !ok || int32(started.Epoch) >= r.notBefore.Load()
+		},
+		Timer: func(f highwater.Effect) (int64, bool) { t, ok := f.(highwater.ArmTimer); return t.At, ok },
+		Perform: func(f highwater.Effect) {
+			r.performHighWatermark(f)
+		},
+		Started: func(s *highwater.State, again bool) {
+			<-ready
+			raise(r.acked, highwater.HighWatermark(s))
+			highwaterTold()
+			r.started(again)
+		},
+		Lost: func(err error) { highwaterTold(); b.volumeLost(err) },
+	})
+	shell.Pair(r.partition, r.highwater)
+	close(ready)
+	return r
+}
+
+// started follows each replay. After a panic the replica may lead only in an epoch that the controller
+// makes durable from now on: what the old instance promised is forgotten (R12).
+func (r *Replica) started(again bool) {
+	if again {
+		r.telling.Lock()
+		r.notBefore.Store(max(r.notBefore.Load(), int32(r.sentEpoch)+1))
+		r.telling.Unlock()
+		r.requestEpoch()
+	}
+	r.tellRole()
+}
+
+// requestEpoch asks until this replica has its new epoch or leads no more.
+func (r *Replica) requestEpoch() {
+	c, min := r.broker.cluster, core.LeaderEpoch(r.notBefore.Load())
+	p, known := c.Newest().Partition(r.id)
+	if !known || p.Leader != r.broker.id || p.LeaderEpoch >= min {
+		return
+	}
+	c.RaiseEpoch(controller.RaiseEpoch{ID: r.id, Min: min}, func(answer any) {
+		if _, failed := answer.(shell.Failed); failed {
+			c.system.Clock.Wake(c.Now().Mono+retryNs, r.requestEpoch)
+		}
+	})
+}
+
+// tellRole sends what the broker's image says of this replica now.
+func (r *Replica) tellRole() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	img := r.broker.Image()
+	p, known := img.Partition(r.id)
+	if !known {
+		return
+	}
+	if p.Leader != r.broker.id {
+		r.partition.Tell(partition.Follow{Epoch: p.LeaderEpoch, Leader: p.Leader, Self: r.broker.id})
+		return
+	}
+	if int32(p.LeaderEpoch) < r.notBefore.Load() {
+		return
+	}
+	r.sentEpoch = max(r.sentEpoch, p.LeaderEpoch)
+	m := img.Mirrors[r.id.Topic]
+	role := roleOf(img, r.id.Topic)
+	lead := partition.Lead{Self: r.broker.id, Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas}
+	if role != partition.Writable {
+		lead.Mirror, lead.Session = m.Mirror, m.Session
+	}
+	r.partition.Tell(lead)
+	r.highwater.Tell(appliedImage(img, r.id, p))
+}
+
+// tellImage repeats the image to an HW actor that has just begun to lead.
+func (r *Replica) tellImage() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	img := r.broker.Image()
+	if p, known := img.Partition(r.id); known && p.Leader == r.broker.id {
+		r.highwater.Tell(appliedImage(img, r.id, p))
+	}
+}
+
+func roleOf(img *image.Image, topic core.TopicID) partition.Role {
+	m, mirrored := img.Mirrors[topic]
+	switch {
+	case !mirrored || m.State == image.MirrorStopped:
+		return partition.Writable
+	case m.State == image.MirrorStopping:
+		return partition.Stopping
+	default:
+		return partition.Mirroring
+	}
+}
+
+func appliedImage(img *image.Image, id core.PartitionID, p image.Partition) highwater.AppliedImage {
+	a := highwater.AppliedImage{
+		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: p.ISR, MinISR: p.MinISR,
+		Version: img.Version, LastUnclean: p.LastUnclean, Released: img.Sync[id.Topic].Released,
+	}
+	for _, replica := range p.Replicas {
+		if !img.Brokers[replica].Live {
+			a.Fenced = append(a.Fenced, replica)
+		}
+	}
+	for _, g := range img.Sync[id.Topic].Gates {
+		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR})
+	}
+	switch roleOf(img, id.Topic) {
+	case partition.Writable:
+		a.Mode = highwater.Leading
+	case partition.Mirroring:
+		a.Mode = highwater.Mirroring
+	case partition.Stopping:
+		a.Mode = highwater.Stopping
+	}
+	if m, mirrored := img.Mirrors[id.Topic]; mirrored && a.Mode != highwater.Leading {
+		a.MirrorOf = highwater.MirrorOf{Mirror: m.Mirror, PinnedISR: m.PinnedISR, Incarnation: m.Incarnation, Reporting: m.Reporting, Epoch: m.Epoch}
+	}
+	return a
+}
+
+// close ends both actors; done is called when both names are free.
+func (r *Replica) close(done func()) {
+	left := atomic.Int32{}
+	left.Store(2)
+	one := func() {
+		if left.Add(-1) == 0 {
+			done()
+		}
+	}
+	r.partition.Close(one)
+	r.highwater.Close(one)
+}
+
+func lastEpoch(epochs []partition.EpochStart) core.LeaderEpoch {
+	if len(epochs) == 0 {
+		return core.NoEpoch
+	}
+	return epochs[len(epochs)-1].Epoch
+}
+
+func raise(to *atomic.Int64, hw core.Offset) {
+	for {
+		old := to.Load()
+		if int64(hw) <= old || to.CompareAndSwap(old, int64(hw)) {
+			return
+		}
+	}
+}

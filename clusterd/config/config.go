@@ -1,0 +1,224 @@
+// Package config is what a clusterd process is told at start: flags, LOCKSTEP_* environment variables and a
+// properties file share names, help and checks.
+package config
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"lockstep/actors/core/controller"
+)
+
+// Config is one struct for all three sources. A flag beats the environment, which beats the file.
+type Config struct {
+	ClusterID      string            `name:"cluster-id" help:"Name of this cluster, [A-Za-z0-9_-]{1,64}. Drawn and stored in the data directories when absent."`
+	DataDir        []string          `name:"data-dir" default:"./data" help:"Directory of one logical broker's volume; repeat it, or separate by commas, for each broker. A single one holds sub-directories for --brokers."`
+	Brokers        int               `name:"brokers" help:"Logical brokers inside a single --data-dir, default 3."`
+	KafkaListen    string            `name:"kafka-listen" default:"127.0.0.1:9092" help:"Kafka listener of broker 1; the others take the next ports. Port 0 lets the system choose each."`
+	Advertise      string            `name:"advertise" help:"host or host:port that Kafka clients are told for broker 1; the others take the next ports."`
+	NATSListen     string            `name:"nats-listen" default:"127.0.0.1:4222" xor:"nats" help:"Listener of the embedded NATS server."`
+	NATSURL        string            `name:"nats-url" xor:"nats" help:"Use this NATS instead of the embedded one."`
+	NATSAdvertise  string            `name:"nats-advertise" help:"NATS URL that mirrors of this cluster are told."`
+	HTTPListen     string            `name:"http-listen" default:"127.0.0.1:8080" help:"Listener of /livez, /readyz, /metrics and /v1/brokers."`
+	Durability     string            `name:"durability" enum:"fsync,os" default:"fsync" help:"fsync: on disk before every ack. os: left to the page cache, as Kafka does; a power loss loses acknowledged records."`
+	File           string            `name:"config" help:"Properties file with Kafka's names and the names of these flags."`
+	Set            map[string]string `name:"set" mapsep:"none" placeholder:"KEY=VALUE" help:"A broker setting by Kafka's name; repeat it."`
+	SegmentBytes   int64             `name:"segment-bytes" default:"67108864" help:"Size of a commit log segment of a volume."`
+	InsecureListen bool              `name:"insecure-listen" help:"Allow plaintext listeners beyond loopback."`
+	Debug          bool              `name:"debug" help:"Log every event of the data plane."`
+}
+
+var clusterID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Check looks at every field and every pair that must agree, once all sources are in. Each error names
+// flag, value and remedy.
+func (c *Config) Check() error {
+	if c.ClusterID != "" && !clusterID.MatchString(c.ClusterID) {
+		return fmt.Errorf("--cluster-id %q: use 1 to 64 of A-Z a-z 0-9 _ -", c.ClusterID)
+	}
+	if err := c.validateDirs(); err != nil {
+		return err
+	}
+	if err := c.validateListeners(); err != nil {
+		return err
+	}
+	if c.SegmentBytes < 1<<20 || c.SegmentBytes > 1<<32 {
+		return fmt.Errorf("--segment-bytes %d: use 1048576 to 4294967296", c.SegmentBytes)
+	}
+	return c.validateSettings()
+}
+
+func (c *Config) validateDirs() error {
+	if len(c.DataDir) > 1 && c.Brokers != 0 && c.Brokers != len(c.DataDir) {
+		return fmt.Errorf("--brokers %d disagrees with %d --data-dir: leave --brokers out, each directory is one broker", c.Brokers, len(c.DataDir))
+	}
+	if c.Brokers < 0 || c.Brokers > 100 {
+		return fmt.Errorf("--brokers %d: use 1 to 100", c.Brokers)
+	}
+	seen := map[string]int{}
+	for i, dir := range c.DataDir {
+		path, err := filepath.Abs(dir)
+		if err != nil || dir == "" {
+			return fmt.Errorf("--data-dir %q is not a path", dir)
+		}
+		if first, twice := seen[path]; twice {
+			return fmt.Errorf("--data-dir %s is given to brokers %d and %d: each needs its own", dir, first, i+1)
+		}
+		seen[path] = i + 1
+	}
+	return nil
+}
+
+func (c *Config) validateListeners() error {
+	if c.NATSURL != "" {
+		c.NATSListen = ""
+	}
+	listeners := []struct{ flag, address string }{{"--kafka-listen", c.KafkaListen}, {"--nats-listen", c.NATSListen}, {"--http-listen", c.HTTPListen}}
+	for _, l := range listeners {
+		if l.address == "" && l.flag == "--nats-listen" {
+			continue
+		}
+		host, port, err := splitPort(l.address)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w; use host:port", l.flag, l.address, err)
+		}
+		if l.flag == "--kafka-listen" && port != 0 && port+c.brokers()-1 > 65535 {
+			return fmt.Errorf("--kafka-listen %q: %d brokers need ports up to %d; use a lower port", l.address, c.brokers(), port+c.brokers()-1)
+		}
+		if !c.InsecureListen && !loopback(host) {
+			return fmt.Errorf("%s %q would serve plaintext beyond this machine, without authentication: use a loopback address, or add --insecure-listen", l.flag, l.address)
+		}
+		if l.flag == "--kafka-listen" && unspecified(host) && c.Advertise == "" {
+			return fmt.Errorf("--kafka-listen %q listens everywhere, but clients need one address: add --advertise host", l.address)
+		}
+	}
+	if c.Advertise != "" {
+		if _, _, err := splitPort(c.Advertise); err != nil && net.ParseIP(c.Advertise) == nil && !hostName.MatchString(c.Advertise) {
+			return fmt.Errorf("--advertise %q: use host or host:port", c.Advertise)
+		}
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
+
+func splitPort(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("port %q is not 0 to 65535", text)
+	}
+	return host, port, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+func (c *Config) validateSettings() error {
+	for name, value := range c.Set {
+		setting, known := controller.FindSetting(name)
+		if !known {
+			return fmt.Errorf("unknown setting %s=%s in --set or %s; names are Kafka's", name, value, c.fileName())
+		}
+		if text := setting.Check(value); text != "" {
+			return fmt.Errorf("%s", text)
+		}
+	}
+	return nil
+}
+
+func (c *Config) fileName() string {
+	if c.File == "" {
+		return "the --config file"
+	}
+	return c.File
+}
+
+// brokers is how many logical brokers there are.
+func (c *Config) brokers() int {
+	switch {
+	case len(c.DataDir) > 1:
+		return len(c.DataDir)
+	case c.Brokers > 0:
+		return c.Brokers
+	default:
+		return 3
+	}
+}
+
+// Dirs are the volume directories, one per logical broker, broker 1 first.
+func (c *Config) Dirs() []string {
+	if len(c.DataDir) > 1 {
+		return c.DataDir
+	}
+	dirs := make([]string, c.brokers())
+	for i := range dirs {
+		dirs[i] = filepath.Join(c.DataDir[0], "broker-"+strconv.Itoa(i+1))
+	}
+	return dirs
+}
+
+// KafkaAddress is where broker i (0-based) listens.
+func (c *Config) KafkaAddress(i int) string {
+	host, port, err := splitPort(c.KafkaListen)
+	if err != nil {
+		panic(err) // Check has seen it
+	}
+	if port != 0 {
+		port += i
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// Advertised is what clients are told for broker i (0-based) that listens on port.
+func (c *Config) Advertised(i, port int) (string, int) {
+	if c.Advertise == "" {
+		host, _, err := splitPort(c.KafkaListen)
+		if err != nil {
+			panic(err) // Check has seen it
+		}
+		return host, port
+	}
+	if host, first, err := splitPort(c.Advertise); err == nil {
+		return host, first + i
+	}
+	return c.Advertise, port
+}
+
+// Int reads an integer setting, or def when the operator gave none.
+func (c *Config) Int(name string, def int64) int64 {
+	text, set := c.Set[name]
+	if !set {
+		return def
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(err) // Check has seen it
+	}
+	return n
+}
+
+// DrawClusterID makes the name of a cluster that was given none: 22 characters.
+func DrawClusterID() string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	b := make([]byte, 22)
+	rand.Read(b)
+	for i := range b {
+		b[i] = letters[int(b[i])%len(letters)]
+	}
+	return string(b)
+}

@@ -1,0 +1,124 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// load does what main does, without the process's own arguments.
+func load(t *testing.T, args ...string) (Config, error) {
+	t.Helper()
+	file, err := ReadFile(args)
+	if err != nil {
+		return Config{}, err
+	}
+	var c Config
+	parser, err := kong.New(&c, kong.Resolvers(file), kong.DefaultEnvars("LOCKSTEP"), kong.Exit(func(int) { t.Fatal("exit") }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return c, err
+	}
+	file.Into(&c)
+	return c, c.Check()
+}
+
+func TestBareStartIsThreeBrokersUnderData(t *testing.T) {
+	c, err := load(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dirs := c.Dirs(); len(dirs) != 3 || dirs[2] != "data/broker-3" || c.Durability != "fsync" {
+		t.Fatalf("%v %s", dirs, c.Durability)
+	}
+	if a := c.KafkaAddress(2); a != "127.0.0.1:9094" {
+		t.Fatal(a)
+	}
+}
+
+func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.properties")
+	text := "# a comment\ncluster-id=file\nhttp-listen=127.0.0.1:1\nnats-listen=127.0.0.1:3\ndata-dir=a\ndata-dir=b\nnum.partitions=7\nmin.insync.replicas=1\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LOCKSTEP_CLUSTER_ID", "env")
+	t.Setenv("LOCKSTEP_HTTP_LISTEN", "127.0.0.1:2")
+	c, err := load(t, "--config", path, "--cluster-id=flag", "--set", "num.partitions=9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ClusterID != "flag" || c.HTTPListen != "127.0.0.1:2" || c.NATSListen != "127.0.0.1:3" {
+		t.Fatalf("%+v", c)
+	}
+	if len(c.Dirs()) != 2 || c.Int("num.partitions", 1) != 9 || c.Int("min.insync.replicas", 0) != 1 {
+		t.Fatalf("%v %v", c.Dirs(), c.Set)
+	}
+}
+
+func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.properties")
+	if err := os.WriteFile(broken, []byte("cluster-idd=x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--cluster-id", "a b"}, []string{"--cluster-id", "a b", "1 to 64"}},
+		{[]string{"--kafka-listen", "0.0.0.0:9092"}, []string{"--kafka-listen", "0.0.0.0:9092", "--insecure-listen"}},
+		{[]string{"--http-listen", "10.0.0.1:80"}, []string{"--http-listen", "--insecure-listen"}},
+		{[]string{"--insecure-listen", "--kafka-listen", ":9092"}, []string{"--advertise"}},
+		{[]string{"--kafka-listen", "127.0.0.1:65534"}, []string{"65536"}},
+		{[]string{"--kafka-listen", "127.0.0.1"}, []string{"host:port"}},
+		{[]string{"--data-dir", "x", "--data-dir", "./x"}, []string{"--data-dir", "brokers 1 and 2"}},
+		{[]string{"--data-dir", "x", "--data-dir", "y", "--brokers", "3"}, []string{"--brokers 3"}},
+		{[]string{"--set", "num.partition=1"}, []string{"num.partition", "Kafka's"}},
+		{[]string{"--set", "num.partitions=0"}, []string{"num.partitions"}},
+		{[]string{"--segment-bytes", "5"}, []string{"--segment-bytes 5"}},
+		{[]string{"--durability", "maybe"}, []string{"durability", "fsync"}},
+		{[]string{"--nats-url", "nats://x", "--nats-listen", "127.0.0.1:1"}, []string{"nats-listen", "nats-url"}},
+		{[]string{"--config", "/does/not/exist"}, []string{"--config", "/does/not/exist"}},
+		{[]string{"--config", broken}, []string{"line 1", "cluster-idd"}},
+	} {
+		_, err := load(t, c.args...)
+		if err == nil {
+			t.Errorf("%v: no error", c.args)
+			continue
+		}
+		for _, part := range c.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%v: %q does not say %q", c.args, err, part)
+			}
+		}
+	}
+}
+
+func TestAdvertisedAddressFollowsTheBroker(t *testing.T) {
+	for _, c := range []struct {
+		advertise string
+		host      string
+		port      int
+	}{
+		{"", "127.0.0.1", 40000},
+		{"kafka.example.org", "kafka.example.org", 40000},
+		{"kafka.example.org:9092", "kafka.example.org", 9094},
+	} {
+		config := Config{KafkaListen: "127.0.0.1:0", Advertise: c.advertise}
+		if host, port := config.Advertised(2, 40000); host != c.host || port != c.port {
+			t.Errorf("%q: %s:%d", c.advertise, host, port)
+		}
+	}
+}
+
+func TestDrawnClusterIDsAreLegalAndDiffer(t *testing.T) {
+	a, b := DrawClusterID(), DrawClusterID()
+	if len(a) != 22 || !clusterID.MatchString(a) || a == b {
+		t.Fatal(a, b)
+	}
+}

@@ -1,0 +1,124 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// File is a properties file that stands behind flags and environment: dotted names are broker settings as
+// by --set, the others are flags. It is a kong.Resolver.
+type File struct {
+	path   string
+	values []property
+}
+
+// ReadFile reads the file that --config in args, or LOCKSTEP_CONFIG, names; without either it is empty.
+func ReadFile(args []string) (*File, error) {
+	path := fileIn(args)
+	if path == "" {
+		return &File{}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config %s: %w", path, err)
+	}
+	defer f.Close()
+	values, err := properties(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{path: path, values: values}, nil
+}
+
+// Into adds the file's settings to those of --set, which win.
+func (f *File) Into(c *Config) {
+	for _, p := range f.values {
+		if _, set := c.Set[p.key]; set || !strings.Contains(p.key, ".") {
+			continue
+		}
+		if c.Set == nil {
+			c.Set = map[string]string{}
+		}
+		c.Set[p.key] = p.value
+	}
+}
+
+func fileIn(args []string) string {
+	for i, arg := range args {
+		if arg == "--config" && i+1 < len(args) {
+			return args[i+1]
+		}
+		if path, ok := strings.CutPrefix(arg, "--config="); ok {
+			return path
+		}
+	}
+	return os.Getenv("LOCKSTEP_CONFIG")
+}
+
+type property struct {
+	key, value string
+	line       int
+}
+
+func properties(f *os.File, path string) ([]property, error) {
+	var list []property
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return nil, fmt.Errorf("%s line %d: %q is not key=value", path, n, line)
+		}
+		list = append(list, property{strings.TrimSpace(key), strings.TrimSpace(value), n})
+	}
+	return list, lines.Err()
+}
+
+// Validate implements kong.Resolver: a name that is no flag and no setting is an error, or a misspelt line
+// would silently do nothing.
+func (f *File) Validate(app *kong.Application) error {
+	flags := map[string]bool{}
+	for _, node := range append(app.Children, app.Node) {
+		for _, flag := range node.Flags {
+			flags[flag.Name] = true
+		}
+	}
+	for _, p := range f.values {
+		if !strings.Contains(p.key, ".") && !flags[p.key] {
+			return fmt.Errorf("%s line %d: %q is neither a flag nor a setting of Kafka's", f.path, p.line, p.key)
+		}
+	}
+	return nil
+}
+
+// Resolve implements kong.Resolver.
+func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, env := range flag.Envs {
+		if _, set := os.LookupEnv(env); set {
+			return nil, nil
+		}
+	}
+	var found []any
+	for _, p := range f.values {
+		if p.key == flag.Name {
+			found = append(found, p.value)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, nil
+	case flag.IsSlice():
+		return found, nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("%s names %s twice", f.path, flag.Name)
+	default:
+		return found[0], nil
+	}
+}
