@@ -42,32 +42,8 @@ func (s *State) addTopic(r TopicRecord) {
 
 func (s *State) setPartitions(changed []PartitionRecord) {
 	for _, p := range changed {
-		if t, old, known := s.partition(core.PartitionID{Topic: p.Topic, Index: p.Index}); known {
+		if t, _, known := s.partition(core.PartitionID{Topic: p.Topic, Index: p.Index}); known {
 			t.partitions[p.Index] = p
-			s.refilled(old.Lossy, p.Lossy)
 		}
 	}
-}
-
-// refilled drops a broker's LOSSY mark once the last of its replicas is whole again.
-func (s *State) refilled(before, after []core.ReplicaID) {
-	for _, id := range before {
-		b := s.brokers[id]
-		if !b.Lossy || slices.Contains(after, id) || s.hasLossy(id) {
-			continue
-		}
-		b.Lossy = false
-		s.brokers[id] = b
-	}
-}
-
-func (s *State) hasLossy(id core.ReplicaID) bool {
-	for _, t := range s.topics {
-		for _, p := range t.partitions {
-			if slices.Contains(p.Lossy, id) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -62,7 +62,7 @@ func (s *State) stopBroker(c StopBroker) outcome {
 		}
 	}
 	// Partitions before the broker: no image ever shows a fenced broker as a leader.
-	facts := append(s.facts(ev.Partitions), image.BrokerChanged{Broker: b.told()})
+	facts := append(s.facts(ev.Partitions), s.brokerFact(b, s.holdsLossy(b.Broker, everywhere)))
 	return reply(publish(outcome{Events: []Event{ev}}, facts...), Done{Ref: c.Ref})
 }
 
@@ -86,7 +86,9 @@ func (s *State) startBroker(c StartBroker) outcome {
 			}
 		}
 	}
-	facts := append([]image.Fact{image.BrokerChanged{Broker: b.told()}}, s.facts(ev.Partitions)...)
+	lossy := s.holdsLossy(b.Broker, everywhere) ||
+		slices.ContainsFunc(ev.Partitions, func(p PartitionRecord) bool { return slices.Contains(p.Lossy, b.Broker) })
+	facts := append([]image.Fact{s.brokerFact(b, lossy)}, s.facts(ev.Partitions)...)
 	return reply(publish(outcome{Events: []Event{ev}}, facts...), Done{Ref: c.Ref})
 }
 

@@ -13,7 +13,7 @@ import (
 func (s *State) Facts() []image.Fact {
 	facts := []image.Fact{image.ClusterNamed{Cluster: s.cluster}}
 	for _, id := range s.brokerIDs() {
-		facts = append(facts, image.BrokerChanged{Broker: s.brokers[id].told()})
+		facts = append(facts, s.brokerFact(s.brokers[id], s.holdsLossy(id, everywhere)))
 	}
 	for _, t := range s.inOrder() {
 		facts = append(facts, image.TopicChanged{Topic: s.told(t)})
@@ -21,8 +21,21 @@ func (s *State) Facts() []image.Fact {
 	return facts
 }
 
-func (b BrokerRecord) told() image.Broker {
-	return image.Broker{ID: b.Broker, Live: b.Live, Lossy: b.Lossy, Host: b.Host, Port: b.Port, Text: b.Text}
+func everywhere(PartitionRecord) bool { return true }
+
+func (s *State) brokerFact(b BrokerRecord, lossy bool) image.Fact {
+	return image.BrokerChanged{Broker: image.Broker{ID: b.Broker, Live: b.Live, Lossy: lossy, Host: b.Host, Port: b.Port, Text: b.Text}}
+}
+
+// whole tells of the brokers among ids that have no LOSSY replica left in a partition that counts.
+func (s *State) whole(ids []core.ReplicaID, counts func(PartitionRecord) bool) []image.Fact {
+	var facts []image.Fact
+	for _, id := range ids {
+		if b, known := s.brokers[id]; known && !s.holdsLossy(id, counts) {
+			facts = append(facts, s.brokerFact(b, false))
+		}
+	}
+	return facts
 }
 
 func (s *State) told(t *topic) image.Topic {

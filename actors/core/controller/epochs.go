@@ -2,7 +2,6 @@ package controller
 
 import (
 	"lockstep/actors/core"
-	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
 
@@ -24,21 +23,5 @@ func (s *State) raiseEpoch(c RaiseEpoch) outcome {
 	p.LeaderEpoch = epoch
 	p.PartitionEpoch++
 	ev := PartitionChanged{Partition: p}
-	return reply(publish(outcome{Events: []Event{ev}}, s.factsOf(ev)...), EpochRaised{Ref: c.Ref, Epoch: epoch})
-}
-
-// factsOf also sees to the broker whose last LOSSY replica the event made whole.
-func (s *State) factsOf(ev PartitionChanged) []image.Fact {
-	facts := []image.Fact{s.fact(ev.Partition)}
-	_, old, _ := s.partition(core.PartitionID{Topic: ev.Partition.Topic, Index: ev.Partition.Index})
-	if len(old.Lossy) == len(ev.Partition.Lossy) {
-		return facts
-	}
-	after := s.with(ev)
-	for _, id := range old.Lossy {
-		if was, is := s.brokers[id], after.brokers[id]; was != is {
-			facts = append(facts, image.BrokerChanged{Broker: is.told()})
-		}
-	}
-	return facts
+	return reply(publish(outcome{Events: []Event{ev}}, s.fact(p)), EpochRaised{Ref: c.Ref, Epoch: epoch})
 }

@@ -104,8 +104,6 @@ type BrokerRecord struct {
 	Broker core.ReplicaID
 	// Whether it may lead and be in sync.
 	Live bool
-	// Whether its volume lost a tail that is not refilled.
-	Lossy bool
 	// The advertised host.
 	Host string
 	// The advertised port.
@@ -122,7 +120,6 @@ func (m *BrokerRecord) Default() {
 func (m *BrokerRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, int32(m.Broker))
 	b = wire.AppendBool(b, m.Live)
-	b = wire.AppendBool(b, m.Lossy)
 	b = wire.AppendString(b, m.Host, flexible)
 	b = wire.AppendInt32(b, m.Port)
 	b = wire.AppendString(b, m.Text, flexible)
@@ -136,7 +133,6 @@ func (m *BrokerRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.Broker = core.ReplicaID(r.Int32())
 	m.Live = r.Bool()
-	m.Lossy = r.Bool()
 	m.Host = r.String(flexible)
 	m.Port = r.Int32()
 	m.Text = r.String(flexible)
@@ -310,7 +306,7 @@ func (m *ClusterRestarted) readFrom(r *wire.Reader, version int16, flexible bool
 	m.Cluster = core.ClusterID(r.String(flexible))
 	m.Incarnation = core.Incarnation(r.UUID())
 	m.Defaults.readFrom(r, version, flexible)
-	if n := r.ArrayLen(flexible, 13); n > 0 {
+	if n := r.ArrayLen(flexible, 12); n > 0 {
 		m.Brokers = make([]BrokerRecord, n)
 		for i := range m.Brokers {
 			m.Brokers[i].readFrom(r, version, flexible)
@@ -533,7 +529,7 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Cluster = core.ClusterID(r.String(flexible))
 	m.Incarnation = core.Incarnation(r.UUID())
 	m.Defaults.readFrom(r, version, flexible)
-	if n := r.ArrayLen(flexible, 13); n > 0 {
+	if n := r.ArrayLen(flexible, 12); n > 0 {
 		m.Brokers = make([]BrokerRecord, n)
 		for i := range m.Brokers {
 			m.Brokers[i].readFrom(r, version, flexible)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/image"
 )
 
 // changeISR commits a leader's proposal. The partition epoch fences it: between the proposal and now
@@ -20,10 +21,11 @@ func (s *State) changeISR(c ChangeISR) outcome {
 	p.ISR = slices.Clone(c.ISR)
 	slices.Sort(p.ISR)
 	// A leader takes a replica in only when its durable log reaches the leader's: it is refilled.
+	refilled := filter(p.Lossy, func(id core.ReplicaID) bool { return slices.Contains(c.ISR, id) })
 	p.Lossy = filter(p.Lossy, func(id core.ReplicaID) bool { return !slices.Contains(c.ISR, id) })
 	p.PartitionEpoch++
-	ev := PartitionChanged{Partition: p}
-	return publish(outcome{Events: []Event{ev}}, s.factsOf(ev)...)
+	facts := append([]image.Fact{s.fact(p)}, s.whole(refilled, func(o PartitionRecord) bool { return o.Topic != p.Topic || o.Index != p.Index })...)
+	return publish(outcome{Events: []Event{PartitionChanged{Partition: p}}}, facts...)
 }
 
 func (s *State) proposable(p PartitionRecord, c ChangeISR) bool {

@@ -55,6 +55,19 @@ func (s *State) inOrder() []*topic {
 
 func (s *State) brokerIDs() []core.ReplicaID { return slices.Sorted(maps.Keys(s.brokers)) }
 
+// holdsLossy reports whether broker id has a LOSSY replica in a partition that counts: only as long as
+// it has one is the broker shown as LOSSY.
+func (s *State) holdsLossy(id core.ReplicaID, counts func(PartitionRecord) bool) bool {
+	for _, t := range s.topics {
+		for _, p := range t.partitions {
+			if slices.Contains(p.Lossy, id) && counts(p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (t *topic) setting(name string) (string, bool) {
 	i, found := slices.BinarySearchFunc(t.settings, name, func(r SettingRecord, n string) int { return cmp.Compare(r.Name, n) })
 	if !found {
@@ -64,5 +77,5 @@ func (t *topic) setting(name string) (string, bool) {
 }
 
 func brokerRecord(b image.Broker) BrokerRecord {
-	return BrokerRecord{Broker: b.ID, Live: b.Live, Lossy: b.Lossy, Host: b.Host, Port: b.Port, Text: b.Text}
+	return BrokerRecord{Broker: b.ID, Live: b.Live, Host: b.Host, Port: b.Port, Text: b.Text}
 }

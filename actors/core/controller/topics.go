@@ -121,7 +121,13 @@ func (s *State) deleteTopic(c DeleteTopic) outcome {
 	if t == nil {
 		return reply(outcome{}, Done{Ref: c.Ref, Code: perr.UnknownTopicId, Text: fmt.Sprintf("no topic has id %s", id)})
 	}
-	out := publish(outcome{Events: []Event{TopicDeleted{Topic: id}}}, image.TopicGone{ID: id})
+	var lossy []core.ReplicaID
+	for _, p := range t.partitions {
+		lossy = append(lossy, p.Lossy...)
+	}
+	slices.Sort(lossy)
+	facts := s.whole(slices.Compact(lossy), func(o PartitionRecord) bool { return o.Topic != id })
+	out := publish(outcome{Events: []Event{TopicDeleted{Topic: id}}}, append([]image.Fact{image.TopicGone{ID: id}}, facts...)...)
 	for _, p := range t.partitions {
 		for _, r := range p.Replicas {
 			out.Late = append(out.Late, DropReplica{ID: core.PartitionID{Topic: id, Index: p.Index}, Replica: r})
