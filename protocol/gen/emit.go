@@ -141,6 +141,10 @@ func (w *printer) defaults(s *goStruct) {
 		}
 	}
 	w.p("}\n")
+	if s.maker {
+		w.p("// New%s makes one with every field at its default.", s.name)
+		w.p("func New%s() (m %s) {\nm.Default()\nreturn m\n}\n", s.name, s.name)
+	}
 	if !s.comparable {
 		return
 	}

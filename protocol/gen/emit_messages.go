@@ -95,8 +95,8 @@ func (w *printer) kafka(s *schema) {
 		w.p("func (m *%s) Throttle() (int32, bool) { return m.ThrottleTimeMs, true }\n", s.Name)
 		w.p("// SetThrottle sets it.\nfunc (m *%s) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }\n", s.Name)
 	}
-	w.p("// New%s makes one with every field at its default.", s.Name)
-	w.p("func New%s(version int16) *%s {\nm := &%s{Version: version}\nm.Default()\nreturn m\n}\n", s.Name, s.Name, s.Name)
+	w.p("// NewPtr%s makes one with every field at its default.", s.Name)
+	w.p("func NewPtr%s() *%s {\nm := new(%s)\nm.Default()\nreturn m\n}\n", s.Name, s.Name, s.Name)
 	w.p("// AppendTo appends the message without a header.")
 	w.p("func (m *%s) AppendTo(b []byte) []byte { return m.appendTo(b, m.Version, m.IsFlexible()) }\n", s.Name)
 	w.p("// ReadFrom reads a message of the version that is set. Records alias b.")
@@ -117,7 +117,7 @@ func kindsFile(root string, kinds []*schema) error {
 	w.p("// ownRequest makes a request of one of our own types, nil for other keys.")
 	w.p("func ownRequest(key int16) kmsg.Request {\nswitch key {")
 	for _, s := range kinds {
-		w.p("case %d:\nreturn New%s(0)", *s.APIKey, s.Name)
+		w.p("case %d:\nreturn NewPtr%s()", *s.APIKey, s.Name)
 	}
 	w.p("default:\nreturn nil\n}\n}")
 	return w.write(filepath.Join(root, "protocol/messages/kinds_gen.go"))

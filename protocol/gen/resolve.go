@@ -20,6 +20,7 @@ type goStruct struct {
 	context  span // versions in which it appears
 	flexible span // of the message it was made for, for the smallest size
 	top      bool // carries a Version field
+	maker    bool // has a New function, as kmsg's types do
 	// line is set for structures with a line of versions of their own, which others may embed: they are then
 	// written in their newest version.
 	line    bool
@@ -67,7 +68,7 @@ func (p *pkg) structOf(s *schema, name, about string, fields []*field, context s
 	if p.byName[name] != nil {
 		return nil, fmt.Errorf("struct %s is made twice", name)
 	}
-	out := &goStruct{name: name, about: about, context: context, flexible: s.flexible}
+	out := &goStruct{name: name, about: about, context: context, flexible: s.flexible, maker: !p.coreTypes}
 	p.byName[name] = out
 	for _, f := range fields {
 		made, err := p.fieldOf(s, f, context, local)

@@ -23,6 +23,12 @@ func (m *CreateClusterMirrorRequestConfig) Default() {
 	*m = CreateClusterMirrorRequestConfig{}
 }
 
+// NewCreateClusterMirrorRequestConfig makes one with every field at its default.
+func NewCreateClusterMirrorRequestConfig() (m CreateClusterMirrorRequestConfig) {
+	m.Default()
+	return m
+}
+
 func (m *CreateClusterMirrorRequestConfig) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.Name, flexible)
 	b = wire.AppendNullableString(b, m.Value, flexible)
@@ -53,6 +59,12 @@ type CreateClusterMirrorRequest struct {
 // Default sets every field to its default.
 func (m *CreateClusterMirrorRequest) Default() {
 	*m = CreateClusterMirrorRequest{Version: m.Version}
+}
+
+// NewCreateClusterMirrorRequest makes one with every field at its default.
+func NewCreateClusterMirrorRequest() (m CreateClusterMirrorRequest) {
+	m.Default()
+	return m
 }
 
 func (m *CreateClusterMirrorRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -103,9 +115,9 @@ func (m *CreateClusterMirrorRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewCreateClusterMirrorRequest makes one with every field at its default.
-func NewCreateClusterMirrorRequest(version int16) *CreateClusterMirrorRequest {
-	m := &CreateClusterMirrorRequest{Version: version}
+// NewPtrCreateClusterMirrorRequest makes one with every field at its default.
+func NewPtrCreateClusterMirrorRequest() *CreateClusterMirrorRequest {
+	m := new(CreateClusterMirrorRequest)
 	m.Default()
 	return m
 }
@@ -142,6 +154,12 @@ type CreateClusterMirrorResponse struct {
 // Default sets every field to its default.
 func (m *CreateClusterMirrorResponse) Default() {
 	*m = CreateClusterMirrorResponse{Version: m.Version}
+}
+
+// NewCreateClusterMirrorResponse makes one with every field at its default.
+func NewCreateClusterMirrorResponse() (m CreateClusterMirrorResponse) {
+	m.Default()
+	return m
 }
 
 func (m *CreateClusterMirrorResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -211,9 +229,9 @@ func (m *CreateClusterMirrorResponse) Throttle() (int32, bool) { return m.Thrott
 // SetThrottle sets it.
 func (m *CreateClusterMirrorResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewCreateClusterMirrorResponse makes one with every field at its default.
-func NewCreateClusterMirrorResponse(version int16) *CreateClusterMirrorResponse {
-	m := &CreateClusterMirrorResponse{Version: version}
+// NewPtrCreateClusterMirrorResponse makes one with every field at its default.
+func NewPtrCreateClusterMirrorResponse() *CreateClusterMirrorResponse {
+	m := new(CreateClusterMirrorResponse)
 	m.Default()
 	return m
 }

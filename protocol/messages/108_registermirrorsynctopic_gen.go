@@ -35,6 +35,12 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) Default() {
 	m.MinIsr = -1
 }
 
+// NewRegisterMirrorSyncTopicRequestTopicState makes one with every field at its default.
+func NewRegisterMirrorSyncTopicRequestTopicState() (m RegisterMirrorSyncTopicRequestTopicState) {
+	m.Default()
+	return m
+}
+
 func (m *RegisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendString(b, m.TopicName, flexible)
@@ -157,6 +163,12 @@ func (m *RegisterMirrorSyncTopicRequest) Default() {
 	m.ProducerIdPrefix = -1
 }
 
+// NewRegisterMirrorSyncTopicRequest makes one with every field at its default.
+func NewRegisterMirrorSyncTopicRequest() (m RegisterMirrorSyncTopicRequest) {
+	m.Default()
+	return m
+}
+
 func (m *RegisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.MirrorName, flexible)
 	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
@@ -238,9 +250,9 @@ func (m *RegisterMirrorSyncTopicRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewRegisterMirrorSyncTopicRequest makes one with every field at its default.
-func NewRegisterMirrorSyncTopicRequest(version int16) *RegisterMirrorSyncTopicRequest {
-	m := &RegisterMirrorSyncTopicRequest{Version: version}
+// NewPtrRegisterMirrorSyncTopicRequest makes one with every field at its default.
+func NewPtrRegisterMirrorSyncTopicRequest() *RegisterMirrorSyncTopicRequest {
+	m := new(RegisterMirrorSyncTopicRequest)
 	m.Default()
 	return m
 }
@@ -274,6 +286,12 @@ type RegisterMirrorSyncTopicResponseGate struct {
 // Default sets every field to its default.
 func (m *RegisterMirrorSyncTopicResponseGate) Default() {
 	*m = RegisterMirrorSyncTopicResponseGate{}
+}
+
+// NewRegisterMirrorSyncTopicResponseGate makes one with every field at its default.
+func NewRegisterMirrorSyncTopicResponseGate() (m RegisterMirrorSyncTopicResponseGate) {
+	m.Default()
+	return m
 }
 
 func (m *RegisterMirrorSyncTopicResponseGate) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -314,6 +332,12 @@ type RegisterMirrorSyncTopicResponseTopicResult struct {
 // Default sets every field to its default.
 func (m *RegisterMirrorSyncTopicResponseTopicResult) Default() {
 	*m = RegisterMirrorSyncTopicResponseTopicResult{}
+}
+
+// NewRegisterMirrorSyncTopicResponseTopicResult makes one with every field at its default.
+func NewRegisterMirrorSyncTopicResponseTopicResult() (m RegisterMirrorSyncTopicResponseTopicResult) {
+	m.Default()
+	return m
 }
 
 func (m *RegisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -437,6 +461,12 @@ func (m *RegisterMirrorSyncTopicResponse) Default() {
 	m.ProducerIdPrefix = -1
 }
 
+// NewRegisterMirrorSyncTopicResponse makes one with every field at its default.
+func NewRegisterMirrorSyncTopicResponse() (m RegisterMirrorSyncTopicResponse) {
+	m.Default()
+	return m
+}
+
 func (m *RegisterMirrorSyncTopicResponse) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.ThrottleTimeMs)
 	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
@@ -524,9 +554,9 @@ func (m *RegisterMirrorSyncTopicResponse) Throttle() (int32, bool) { return m.Th
 // SetThrottle sets it.
 func (m *RegisterMirrorSyncTopicResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewRegisterMirrorSyncTopicResponse makes one with every field at its default.
-func NewRegisterMirrorSyncTopicResponse(version int16) *RegisterMirrorSyncTopicResponse {
-	m := &RegisterMirrorSyncTopicResponse{Version: version}
+// NewPtrRegisterMirrorSyncTopicResponse makes one with every field at its default.
+func NewPtrRegisterMirrorSyncTopicResponse() *RegisterMirrorSyncTopicResponse {
+	m := new(RegisterMirrorSyncTopicResponse)
 	m.Default()
 	return m
 }

@@ -24,6 +24,12 @@ func (m *UnregisterMirrorSyncTopicRequestTopicState) Default() {
 	*m = UnregisterMirrorSyncTopicRequestTopicState{}
 }
 
+// NewUnregisterMirrorSyncTopicRequestTopicState makes one with every field at its default.
+func NewUnregisterMirrorSyncTopicRequestTopicState() (m UnregisterMirrorSyncTopicRequestTopicState) {
+	m.Default()
+	return m
+}
+
 func (m *UnregisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendString(b, m.TopicName, flexible)
@@ -83,6 +89,12 @@ type UnregisterMirrorSyncTopicRequest struct {
 // Default sets every field to its default.
 func (m *UnregisterMirrorSyncTopicRequest) Default() {
 	*m = UnregisterMirrorSyncTopicRequest{Version: m.Version}
+}
+
+// NewUnregisterMirrorSyncTopicRequest makes one with every field at its default.
+func NewUnregisterMirrorSyncTopicRequest() (m UnregisterMirrorSyncTopicRequest) {
+	m.Default()
+	return m
 }
 
 func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -194,9 +206,9 @@ func (m *UnregisterMirrorSyncTopicRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewUnregisterMirrorSyncTopicRequest makes one with every field at its default.
-func NewUnregisterMirrorSyncTopicRequest(version int16) *UnregisterMirrorSyncTopicRequest {
-	m := &UnregisterMirrorSyncTopicRequest{Version: version}
+// NewPtrUnregisterMirrorSyncTopicRequest makes one with every field at its default.
+func NewPtrUnregisterMirrorSyncTopicRequest() *UnregisterMirrorSyncTopicRequest {
+	m := new(UnregisterMirrorSyncTopicRequest)
 	m.Default()
 	return m
 }
@@ -230,6 +242,12 @@ type UnregisterMirrorSyncTopicResponseUngated struct {
 // Default sets every field to its default.
 func (m *UnregisterMirrorSyncTopicResponseUngated) Default() {
 	*m = UnregisterMirrorSyncTopicResponseUngated{}
+}
+
+// NewUnregisterMirrorSyncTopicResponseUngated makes one with every field at its default.
+func NewUnregisterMirrorSyncTopicResponseUngated() (m UnregisterMirrorSyncTopicResponseUngated) {
+	m.Default()
+	return m
 }
 
 func (m *UnregisterMirrorSyncTopicResponseUngated) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -267,6 +285,12 @@ type UnregisterMirrorSyncTopicResponseTopicResult struct {
 // Default sets every field to its default.
 func (m *UnregisterMirrorSyncTopicResponseTopicResult) Default() {
 	*m = UnregisterMirrorSyncTopicResponseTopicResult{}
+}
+
+// NewUnregisterMirrorSyncTopicResponseTopicResult makes one with every field at its default.
+func NewUnregisterMirrorSyncTopicResponseTopicResult() (m UnregisterMirrorSyncTopicResponseTopicResult) {
+	m.Default()
+	return m
 }
 
 func (m *UnregisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -323,6 +347,12 @@ type UnregisterMirrorSyncTopicResponse struct {
 // Default sets every field to its default.
 func (m *UnregisterMirrorSyncTopicResponse) Default() {
 	*m = UnregisterMirrorSyncTopicResponse{Version: m.Version}
+}
+
+// NewUnregisterMirrorSyncTopicResponse makes one with every field at its default.
+func NewUnregisterMirrorSyncTopicResponse() (m UnregisterMirrorSyncTopicResponse) {
+	m.Default()
+	return m
 }
 
 func (m *UnregisterMirrorSyncTopicResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -428,9 +458,9 @@ func (m *UnregisterMirrorSyncTopicResponse) Throttle() (int32, bool) { return m.
 // SetThrottle sets it.
 func (m *UnregisterMirrorSyncTopicResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewUnregisterMirrorSyncTopicResponse makes one with every field at its default.
-func NewUnregisterMirrorSyncTopicResponse(version int16) *UnregisterMirrorSyncTopicResponse {
-	m := &UnregisterMirrorSyncTopicResponse{Version: version}
+// NewPtrUnregisterMirrorSyncTopicResponse makes one with every field at its default.
+func NewPtrUnregisterMirrorSyncTopicResponse() *UnregisterMirrorSyncTopicResponse {
+	m := new(UnregisterMirrorSyncTopicResponse)
 	m.Default()
 	return m
 }

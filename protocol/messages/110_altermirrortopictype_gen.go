@@ -26,6 +26,12 @@ func (m *AlterMirrorTopicTypeRequestAlterMirrorTopic) Default() {
 	*m = AlterMirrorTopicTypeRequestAlterMirrorTopic{}
 }
 
+// NewAlterMirrorTopicTypeRequestAlterMirrorTopic makes one with every field at its default.
+func NewAlterMirrorTopicTypeRequestAlterMirrorTopic() (m AlterMirrorTopicTypeRequestAlterMirrorTopic) {
+	m.Default()
+	return m
+}
+
 func (m *AlterMirrorTopicTypeRequestAlterMirrorTopic) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendString(b, m.TopicName, flexible)
@@ -59,6 +65,12 @@ type AlterMirrorTopicTypeRequest struct {
 // Default sets every field to its default.
 func (m *AlterMirrorTopicTypeRequest) Default() {
 	*m = AlterMirrorTopicTypeRequest{Version: m.Version}
+}
+
+// NewAlterMirrorTopicTypeRequest makes one with every field at its default.
+func NewAlterMirrorTopicTypeRequest() (m AlterMirrorTopicTypeRequest) {
+	m.Default()
+	return m
 }
 
 func (m *AlterMirrorTopicTypeRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -109,9 +121,9 @@ func (m *AlterMirrorTopicTypeRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewAlterMirrorTopicTypeRequest makes one with every field at its default.
-func NewAlterMirrorTopicTypeRequest(version int16) *AlterMirrorTopicTypeRequest {
-	m := &AlterMirrorTopicTypeRequest{Version: version}
+// NewPtrAlterMirrorTopicTypeRequest makes one with every field at its default.
+func NewPtrAlterMirrorTopicTypeRequest() *AlterMirrorTopicTypeRequest {
+	m := new(AlterMirrorTopicTypeRequest)
 	m.Default()
 	return m
 }
@@ -145,6 +157,12 @@ type AlterMirrorTopicTypeResponseTopicResult struct {
 // Default sets every field to its default.
 func (m *AlterMirrorTopicTypeResponseTopicResult) Default() {
 	*m = AlterMirrorTopicTypeResponseTopicResult{}
+}
+
+// NewAlterMirrorTopicTypeResponseTopicResult makes one with every field at its default.
+func NewAlterMirrorTopicTypeResponseTopicResult() (m AlterMirrorTopicTypeResponseTopicResult) {
+	m.Default()
+	return m
 }
 
 func (m *AlterMirrorTopicTypeResponseTopicResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -198,6 +216,12 @@ type AlterMirrorTopicTypeResponse struct {
 // Default sets every field to its default.
 func (m *AlterMirrorTopicTypeResponse) Default() {
 	*m = AlterMirrorTopicTypeResponse{Version: m.Version}
+}
+
+// NewAlterMirrorTopicTypeResponse makes one with every field at its default.
+func NewAlterMirrorTopicTypeResponse() (m AlterMirrorTopicTypeResponse) {
+	m.Default()
+	return m
 }
 
 func (m *AlterMirrorTopicTypeResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -254,9 +278,9 @@ func (m *AlterMirrorTopicTypeResponse) Throttle() (int32, bool) { return m.Throt
 // SetThrottle sets it.
 func (m *AlterMirrorTopicTypeResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewAlterMirrorTopicTypeResponse makes one with every field at its default.
-func NewAlterMirrorTopicTypeResponse(version int16) *AlterMirrorTopicTypeResponse {
-	m := &AlterMirrorTopicTypeResponse{Version: version}
+// NewPtrAlterMirrorTopicTypeResponse makes one with every field at its default.
+func NewPtrAlterMirrorTopicTypeResponse() *AlterMirrorTopicTypeResponse {
+	m := new(AlterMirrorTopicTypeResponse)
 	m.Default()
 	return m
 }

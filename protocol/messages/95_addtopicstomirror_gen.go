@@ -27,6 +27,12 @@ func (m *AddTopicsToMirrorRequestTopicState) Default() {
 	*m = AddTopicsToMirrorRequestTopicState{}
 }
 
+// NewAddTopicsToMirrorRequestTopicState makes one with every field at its default.
+func NewAddTopicsToMirrorRequestTopicState() (m AddTopicsToMirrorRequestTopicState) {
+	m.Default()
+	return m
+}
+
 func (m *AddTopicsToMirrorRequestTopicState) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendString(b, m.TopicName, flexible)
@@ -73,6 +79,12 @@ type AddTopicsToMirrorRequest struct {
 func (m *AddTopicsToMirrorRequest) Default() {
 	*m = AddTopicsToMirrorRequest{Version: m.Version}
 	m.TimeoutMs = 60000
+}
+
+// NewAddTopicsToMirrorRequest makes one with every field at its default.
+func NewAddTopicsToMirrorRequest() (m AddTopicsToMirrorRequest) {
+	m.Default()
+	return m
 }
 
 func (m *AddTopicsToMirrorRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -167,9 +179,9 @@ func (m *AddTopicsToMirrorRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewAddTopicsToMirrorRequest makes one with every field at its default.
-func NewAddTopicsToMirrorRequest(version int16) *AddTopicsToMirrorRequest {
-	m := &AddTopicsToMirrorRequest{Version: version}
+// NewPtrAddTopicsToMirrorRequest makes one with every field at its default.
+func NewPtrAddTopicsToMirrorRequest() *AddTopicsToMirrorRequest {
+	m := new(AddTopicsToMirrorRequest)
 	m.Default()
 	return m
 }
@@ -204,6 +216,12 @@ type AddTopicsToMirrorResponseTopicResult struct {
 // Default sets every field to its default.
 func (m *AddTopicsToMirrorResponseTopicResult) Default() {
 	*m = AddTopicsToMirrorResponseTopicResult{}
+}
+
+// NewAddTopicsToMirrorResponseTopicResult makes one with every field at its default.
+func NewAddTopicsToMirrorResponseTopicResult() (m AddTopicsToMirrorResponseTopicResult) {
+	m.Default()
+	return m
 }
 
 func (m *AddTopicsToMirrorResponseTopicResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -259,6 +277,12 @@ type AddTopicsToMirrorResponse struct {
 // Default sets every field to its default.
 func (m *AddTopicsToMirrorResponse) Default() {
 	*m = AddTopicsToMirrorResponse{Version: m.Version}
+}
+
+// NewAddTopicsToMirrorResponse makes one with every field at its default.
+func NewAddTopicsToMirrorResponse() (m AddTopicsToMirrorResponse) {
+	m.Default()
+	return m
 }
 
 func (m *AddTopicsToMirrorResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -319,9 +343,9 @@ func (m *AddTopicsToMirrorResponse) Throttle() (int32, bool) { return m.Throttle
 // SetThrottle sets it.
 func (m *AddTopicsToMirrorResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewAddTopicsToMirrorResponse makes one with every field at its default.
-func NewAddTopicsToMirrorResponse(version int16) *AddTopicsToMirrorResponse {
-	m := &AddTopicsToMirrorResponse{Version: version}
+// NewPtrAddTopicsToMirrorResponse makes one with every field at its default.
+func NewPtrAddTopicsToMirrorResponse() *AddTopicsToMirrorResponse {
+	m := new(AddTopicsToMirrorResponse)
 	m.Default()
 	return m
 }

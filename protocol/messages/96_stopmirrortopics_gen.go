@@ -22,6 +22,12 @@ func (m *StopMirrorTopicsRequestTopicState) Default() {
 	*m = StopMirrorTopicsRequestTopicState{}
 }
 
+// NewStopMirrorTopicsRequestTopicState makes one with every field at its default.
+func NewStopMirrorTopicsRequestTopicState() (m StopMirrorTopicsRequestTopicState) {
+	m.Default()
+	return m
+}
+
 func (m *StopMirrorTopicsRequestTopicState) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.TopicName, flexible)
 	if flexible {
@@ -55,6 +61,12 @@ type StopMirrorTopicsRequest struct {
 func (m *StopMirrorTopicsRequest) Default() {
 	*m = StopMirrorTopicsRequest{Version: m.Version}
 	m.StateValidationOffset = -1
+}
+
+// NewStopMirrorTopicsRequest makes one with every field at its default.
+func NewStopMirrorTopicsRequest() (m StopMirrorTopicsRequest) {
+	m.Default()
+	return m
 }
 
 func (m *StopMirrorTopicsRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -134,9 +146,9 @@ func (m *StopMirrorTopicsRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewStopMirrorTopicsRequest makes one with every field at its default.
-func NewStopMirrorTopicsRequest(version int16) *StopMirrorTopicsRequest {
-	m := &StopMirrorTopicsRequest{Version: version}
+// NewPtrStopMirrorTopicsRequest makes one with every field at its default.
+func NewPtrStopMirrorTopicsRequest() *StopMirrorTopicsRequest {
+	m := new(StopMirrorTopicsRequest)
 	m.Default()
 	return m
 }
@@ -171,6 +183,12 @@ type StopMirrorTopicsResponseTopicResult struct {
 // Default sets every field to its default.
 func (m *StopMirrorTopicsResponseTopicResult) Default() {
 	*m = StopMirrorTopicsResponseTopicResult{}
+}
+
+// NewStopMirrorTopicsResponseTopicResult makes one with every field at its default.
+func NewStopMirrorTopicsResponseTopicResult() (m StopMirrorTopicsResponseTopicResult) {
+	m.Default()
+	return m
 }
 
 func (m *StopMirrorTopicsResponseTopicResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -226,6 +244,12 @@ type StopMirrorTopicsResponse struct {
 // Default sets every field to its default.
 func (m *StopMirrorTopicsResponse) Default() {
 	*m = StopMirrorTopicsResponse{Version: m.Version}
+}
+
+// NewStopMirrorTopicsResponse makes one with every field at its default.
+func NewStopMirrorTopicsResponse() (m StopMirrorTopicsResponse) {
+	m.Default()
+	return m
 }
 
 func (m *StopMirrorTopicsResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -286,9 +310,9 @@ func (m *StopMirrorTopicsResponse) Throttle() (int32, bool) { return m.ThrottleT
 // SetThrottle sets it.
 func (m *StopMirrorTopicsResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewStopMirrorTopicsResponse makes one with every field at its default.
-func NewStopMirrorTopicsResponse(version int16) *StopMirrorTopicsResponse {
-	m := &StopMirrorTopicsResponse{Version: version}
+// NewPtrStopMirrorTopicsResponse makes one with every field at its default.
+func NewPtrStopMirrorTopicsResponse() *StopMirrorTopicsResponse {
+	m := new(StopMirrorTopicsResponse)
 	m.Default()
 	return m
 }

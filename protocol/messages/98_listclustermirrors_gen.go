@@ -25,6 +25,12 @@ func (m *ListClusterMirrorsRequest) Default() {
 	*m = ListClusterMirrorsRequest{Version: m.Version}
 }
 
+// NewListClusterMirrorsRequest makes one with every field at its default.
+func NewListClusterMirrorsRequest() (m ListClusterMirrorsRequest) {
+	m.Default()
+	return m
+}
+
 func (m *ListClusterMirrorsRequest) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendBool(b, m.IncludeTopicNames)
 	if flexible {
@@ -63,9 +69,9 @@ func (m *ListClusterMirrorsRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewListClusterMirrorsRequest makes one with every field at its default.
-func NewListClusterMirrorsRequest(version int16) *ListClusterMirrorsRequest {
-	m := &ListClusterMirrorsRequest{Version: version}
+// NewPtrListClusterMirrorsRequest makes one with every field at its default.
+func NewPtrListClusterMirrorsRequest() *ListClusterMirrorsRequest {
+	m := new(ListClusterMirrorsRequest)
 	m.Default()
 	return m
 }
@@ -102,6 +108,12 @@ type ListClusterMirrorsResponseMirror struct {
 // Default sets every field to its default.
 func (m *ListClusterMirrorsResponseMirror) Default() {
 	*m = ListClusterMirrorsResponseMirror{}
+}
+
+// NewListClusterMirrorsResponseMirror makes one with every field at its default.
+func NewListClusterMirrorsResponseMirror() (m ListClusterMirrorsResponseMirror) {
+	m.Default()
+	return m
 }
 
 func (m *ListClusterMirrorsResponseMirror) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -150,6 +162,12 @@ type ListClusterMirrorsResponse struct {
 // Default sets every field to its default.
 func (m *ListClusterMirrorsResponse) Default() {
 	*m = ListClusterMirrorsResponse{Version: m.Version}
+}
+
+// NewListClusterMirrorsResponse makes one with every field at its default.
+func NewListClusterMirrorsResponse() (m ListClusterMirrorsResponse) {
+	m.Default()
+	return m
 }
 
 func (m *ListClusterMirrorsResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -210,9 +228,9 @@ func (m *ListClusterMirrorsResponse) Throttle() (int32, bool) { return m.Throttl
 // SetThrottle sets it.
 func (m *ListClusterMirrorsResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewListClusterMirrorsResponse makes one with every field at its default.
-func NewListClusterMirrorsResponse(version int16) *ListClusterMirrorsResponse {
-	m := &ListClusterMirrorsResponse{Version: version}
+// NewPtrListClusterMirrorsResponse makes one with every field at its default.
+func NewPtrListClusterMirrorsResponse() *ListClusterMirrorsResponse {
+	m := new(ListClusterMirrorsResponse)
 	m.Default()
 	return m
 }

@@ -23,6 +23,12 @@ func (m *DescribeClusterMirrorsRequestLookup) Default() {
 	*m = DescribeClusterMirrorsRequestLookup{}
 }
 
+// NewDescribeClusterMirrorsRequestLookup makes one with every field at its default.
+func NewDescribeClusterMirrorsRequestLookup() (m DescribeClusterMirrorsRequestLookup) {
+	m.Default()
+	return m
+}
+
 func (m *DescribeClusterMirrorsRequestLookup) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
@@ -65,6 +71,12 @@ type DescribeClusterMirrorsRequest struct {
 // Default sets every field to its default.
 func (m *DescribeClusterMirrorsRequest) Default() {
 	*m = DescribeClusterMirrorsRequest{Version: m.Version}
+}
+
+// NewDescribeClusterMirrorsRequest makes one with every field at its default.
+func NewDescribeClusterMirrorsRequest() (m DescribeClusterMirrorsRequest) {
+	m.Default()
+	return m
 }
 
 func (m *DescribeClusterMirrorsRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -160,9 +172,9 @@ func (m *DescribeClusterMirrorsRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewDescribeClusterMirrorsRequest makes one with every field at its default.
-func NewDescribeClusterMirrorsRequest(version int16) *DescribeClusterMirrorsRequest {
-	m := &DescribeClusterMirrorsRequest{Version: version}
+// NewPtrDescribeClusterMirrorsRequest makes one with every field at its default.
+func NewPtrDescribeClusterMirrorsRequest() *DescribeClusterMirrorsRequest {
+	m := new(DescribeClusterMirrorsRequest)
 	m.Default()
 	return m
 }
@@ -219,6 +231,12 @@ func (m *DescribeClusterMirrorsResponsePartition) Default() {
 	m.FailingSinceMs = -1
 	m.SourceEpoch = -1
 	m.LastMirrorEpoch = -1
+}
+
+// NewDescribeClusterMirrorsResponsePartition makes one with every field at its default.
+func NewDescribeClusterMirrorsResponsePartition() (m DescribeClusterMirrorsResponsePartition) {
+	m.Default()
+	return m
 }
 
 func (m *DescribeClusterMirrorsResponsePartition) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -381,6 +399,12 @@ func (m *DescribeClusterMirrorsResponseTopic) Default() {
 	m.ClaimTimeMs = -1
 	m.ClaimTimeIndex = -1
 	m.ContactTimeMs = -1
+}
+
+// NewDescribeClusterMirrorsResponseTopic makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseTopic() (m DescribeClusterMirrorsResponseTopic) {
+	m.Default()
+	return m
 }
 
 func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -649,6 +673,12 @@ func (m *DescribeClusterMirrorsResponseMirror) Default() {
 	m.AuthorizedOperations = -2147483648
 }
 
+// NewDescribeClusterMirrorsResponseMirror makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseMirror() (m DescribeClusterMirrorsResponseMirror) {
+	m.Default()
+	return m
+}
+
 func (m *DescribeClusterMirrorsResponseMirror) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt16(b, m.ErrorCode)
 	b = wire.AppendString(b, m.MirrorName, flexible)
@@ -782,6 +812,12 @@ func (m *DescribeClusterMirrorsResponseLookupPartition) Default() {
 	m.LastMirrorEpoch = -1
 }
 
+// NewDescribeClusterMirrorsResponseLookupPartition makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseLookupPartition() (m DescribeClusterMirrorsResponseLookupPartition) {
+	m.Default()
+	return m
+}
+
 func (m *DescribeClusterMirrorsResponseLookupPartition) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.PartitionIndex)
 	b = wire.AppendInt32(b, m.LastMirrorEpoch)
@@ -809,6 +845,12 @@ type DescribeClusterMirrorsResponseLookupResult struct {
 // Default sets every field to its default.
 func (m *DescribeClusterMirrorsResponseLookupResult) Default() {
 	*m = DescribeClusterMirrorsResponseLookupResult{}
+}
+
+// NewDescribeClusterMirrorsResponseLookupResult makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseLookupResult() (m DescribeClusterMirrorsResponseLookupResult) {
+	m.Default()
+	return m
 }
 
 func (m *DescribeClusterMirrorsResponseLookupResult) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -853,6 +895,12 @@ type DescribeClusterMirrorsResponse struct {
 // Default sets every field to its default.
 func (m *DescribeClusterMirrorsResponse) Default() {
 	*m = DescribeClusterMirrorsResponse{Version: m.Version}
+}
+
+// NewDescribeClusterMirrorsResponse makes one with every field at its default.
+func NewDescribeClusterMirrorsResponse() (m DescribeClusterMirrorsResponse) {
+	m.Default()
+	return m
 }
 
 func (m *DescribeClusterMirrorsResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -940,9 +988,9 @@ func (m *DescribeClusterMirrorsResponse) Throttle() (int32, bool) { return m.Thr
 // SetThrottle sets it.
 func (m *DescribeClusterMirrorsResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewDescribeClusterMirrorsResponse makes one with every field at its default.
-func NewDescribeClusterMirrorsResponse(version int16) *DescribeClusterMirrorsResponse {
-	m := &DescribeClusterMirrorsResponse{Version: version}
+// NewPtrDescribeClusterMirrorsResponse makes one with every field at its default.
+func NewPtrDescribeClusterMirrorsResponse() *DescribeClusterMirrorsResponse {
+	m := new(DescribeClusterMirrorsResponse)
 	m.Default()
 	return m
 }

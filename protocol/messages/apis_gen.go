@@ -50,7 +50,7 @@ var apis = []API{
 	{Key: KeySyncGroup, Name: "SyncGroup", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyDescribeGroups, Name: "DescribeGroups", Min: 0, Max: 6, ShownMin: 0, ShownMax: 6, Advertised: true, Own: false},
 	{Key: KeyListGroups, Name: "ListGroups", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
-	{Key: KeyApiVersions, Name: "ApiVersions", Min: 0, Max: 4, ShownMin: 0, ShownMax: 4, Advertised: true, Own: false},
+	{Key: KeyApiVersions, Name: "ApiVersions", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 8, ShownMin: 2, ShownMax: 8, Advertised: true, Own: true},
 	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ShownMin: 1, ShownMax: 6, Advertised: true, Own: false},
 	{Key: KeyInitProducerId, Name: "InitProducerId", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},

@@ -34,6 +34,12 @@ func (m *ReplicaFloorsPartition) Default() {
 	m.DestinationEpoch = -1
 }
 
+// NewReplicaFloorsPartition makes one with every field at its default.
+func NewReplicaFloorsPartition() (m ReplicaFloorsPartition) {
+	m.Default()
+	return m
+}
+
 func (m *ReplicaFloorsPartition) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.Partition)
 	b = wire.AppendInt32(b, m.SourceEpoch)
@@ -77,6 +83,12 @@ func (m *ReplicaFloorsTopic) Default() {
 	*m = ReplicaFloorsTopic{}
 }
 
+// NewReplicaFloorsTopic makes one with every field at its default.
+func NewReplicaFloorsTopic() (m ReplicaFloorsTopic) {
+	m.Default()
+	return m
+}
+
 func (m *ReplicaFloorsTopic) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
@@ -117,6 +129,12 @@ type ReplicaFloors struct {
 // Default sets every field to its default.
 func (m *ReplicaFloors) Default() {
 	*m = ReplicaFloors{}
+}
+
+// NewReplicaFloors makes one with every field at its default.
+func NewReplicaFloors() (m ReplicaFloors) {
+	m.Default()
+	return m
 }
 
 func (m *ReplicaFloors) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -187,6 +205,12 @@ func (m *PartitionEvidence) Default() {
 	m.TimeIndex = -1
 }
 
+// NewPartitionEvidence makes one with every field at its default.
+func NewPartitionEvidence() (m PartitionEvidence) {
+	m.Default()
+	return m
+}
+
 func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.SourceEpoch)
 	b = wire.AppendInt64(b, m.HighWatermark)
@@ -235,6 +259,12 @@ func (m *GateEvidencePartition) Default() {
 	m.Evidence.Default()
 }
 
+// NewGateEvidencePartition makes one with every field at its default.
+func NewGateEvidencePartition() (m GateEvidencePartition) {
+	m.Default()
+	return m
+}
+
 func (m *GateEvidencePartition) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.Partition)
 	b = m.Evidence.appendTo(b, version, flexible)
@@ -262,6 +292,12 @@ type GateEvidenceTopic struct {
 // Default sets every field to its default.
 func (m *GateEvidenceTopic) Default() {
 	*m = GateEvidenceTopic{}
+}
+
+// NewGateEvidenceTopic makes one with every field at its default.
+func NewGateEvidenceTopic() (m GateEvidenceTopic) {
+	m.Default()
+	return m
 }
 
 func (m *GateEvidenceTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -305,6 +341,12 @@ type GateEvidence struct {
 // Default sets every field to its default.
 func (m *GateEvidence) Default() {
 	*m = GateEvidence{}
+}
+
+// NewGateEvidence makes one with every field at its default.
+func NewGateEvidence() (m GateEvidence) {
+	m.Default()
+	return m
 }
 
 func (m *GateEvidence) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -353,6 +395,12 @@ func (m *HwHintPartition) Default() {
 	*m = HwHintPartition{}
 }
 
+// NewHwHintPartition makes one with every field at its default.
+func NewHwHintPartition() (m HwHintPartition) {
+	m.Default()
+	return m
+}
+
 func (m *HwHintPartition) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.Partition)
 	b = wire.AppendInt32(b, m.SourceEpoch)
@@ -382,6 +430,12 @@ type HwHintTopic struct {
 // Default sets every field to its default.
 func (m *HwHintTopic) Default() {
 	*m = HwHintTopic{}
+}
+
+// NewHwHintTopic makes one with every field at its default.
+func NewHwHintTopic() (m HwHintTopic) {
+	m.Default()
+	return m
 }
 
 func (m *HwHintTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -420,6 +474,12 @@ type HwHint struct {
 // Default sets every field to its default.
 func (m *HwHint) Default() {
 	*m = HwHint{}
+}
+
+// NewHwHint makes one with every field at its default.
+func NewHwHint() (m HwHint) {
+	m.Default()
+	return m
 }
 
 func (m *HwHint) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -464,6 +524,12 @@ type ReleasedNotice struct {
 // Default sets every field to its default.
 func (m *ReleasedNotice) Default() {
 	*m = ReleasedNotice{}
+}
+
+// NewReleasedNotice makes one with every field at its default.
+func NewReleasedNotice() (m ReleasedNotice) {
+	m.Default()
+	return m
 }
 
 func (m *ReleasedNotice) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -512,6 +578,12 @@ func (m *ControlRequest) Default() {
 	*m = ControlRequest{}
 }
 
+// NewControlRequest makes one with every field at its default.
+func NewControlRequest() (m ControlRequest) {
+	m.Default()
+	return m
+}
+
 func (m *ControlRequest) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.SourceCluster, flexible)
 	b = wire.AppendString(b, m.DestinationCluster, flexible)
@@ -549,6 +621,12 @@ type ControlAnswer struct {
 // Default sets every field to its default.
 func (m *ControlAnswer) Default() {
 	*m = ControlAnswer{}
+}
+
+// NewControlAnswer makes one with every field at its default.
+func NewControlAnswer() (m ControlAnswer) {
+	m.Default()
+	return m
 }
 
 func (m *ControlAnswer) appendTo(b []byte, version int16, flexible bool) []byte {

@@ -23,6 +23,12 @@ func (m *CreateTopicsRequestAssignment) Default() {
 	*m = CreateTopicsRequestAssignment{}
 }
 
+// NewCreateTopicsRequestAssignment makes one with every field at its default.
+func NewCreateTopicsRequestAssignment() (m CreateTopicsRequestAssignment) {
+	m.Default()
+	return m
+}
+
 func (m *CreateTopicsRequestAssignment) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.PartitionIndex)
 	b = wire.AppendArrayLen(b, len(m.BrokerIds), flexible)
@@ -60,6 +66,12 @@ func (m *CreateTopicsRequestConfig) Default() {
 	*m = CreateTopicsRequestConfig{}
 }
 
+// NewCreateTopicsRequestConfig makes one with every field at its default.
+func NewCreateTopicsRequestConfig() (m CreateTopicsRequestConfig) {
+	m.Default()
+	return m
+}
+
 func (m *CreateTopicsRequestConfig) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.Name, flexible)
 	b = wire.AppendNullableString(b, m.Value, flexible)
@@ -86,6 +98,12 @@ type CreateTopicsRequestMirrorInfo struct {
 // Default sets every field to its default.
 func (m *CreateTopicsRequestMirrorInfo) Default() {
 	*m = CreateTopicsRequestMirrorInfo{}
+}
+
+// NewCreateTopicsRequestMirrorInfo makes one with every field at its default.
+func NewCreateTopicsRequestMirrorInfo() (m CreateTopicsRequestMirrorInfo) {
+	m.Default()
+	return m
 }
 
 func (m *CreateTopicsRequestMirrorInfo) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -120,6 +138,12 @@ type CreateTopicsRequestTopic struct {
 // Default sets every field to its default.
 func (m *CreateTopicsRequestTopic) Default() {
 	*m = CreateTopicsRequestTopic{}
+}
+
+// NewCreateTopicsRequestTopic makes one with every field at its default.
+func NewCreateTopicsRequestTopic() (m CreateTopicsRequestTopic) {
+	m.Default()
+	return m
 }
 
 func (m *CreateTopicsRequestTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -191,6 +215,12 @@ func (m *CreateTopicsRequest) Default() {
 	m.TimeoutMs = 60000
 }
 
+// NewCreateTopicsRequest makes one with every field at its default.
+func NewCreateTopicsRequest() (m CreateTopicsRequest) {
+	m.Default()
+	return m
+}
+
 func (m *CreateTopicsRequest) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
 	for i := range m.Topics {
@@ -241,9 +271,9 @@ func (m *CreateTopicsRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewCreateTopicsRequest makes one with every field at its default.
-func NewCreateTopicsRequest(version int16) *CreateTopicsRequest {
-	m := &CreateTopicsRequest{Version: version}
+// NewPtrCreateTopicsRequest makes one with every field at its default.
+func NewPtrCreateTopicsRequest() *CreateTopicsRequest {
+	m := new(CreateTopicsRequest)
 	m.Default()
 	return m
 }

@@ -27,6 +27,12 @@ func (m *CreateTopicsResponseConfig) Default() {
 	m.ConfigSource = -1
 }
 
+// NewCreateTopicsResponseConfig makes one with every field at its default.
+func NewCreateTopicsResponseConfig() (m CreateTopicsResponseConfig) {
+	m.Default()
+	return m
+}
+
 func (m *CreateTopicsResponseConfig) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.Name, flexible)
 	b = wire.AppendNullableString(b, m.Value, flexible)
@@ -68,6 +74,12 @@ func (m *CreateTopicsResponseTopic) Default() {
 	*m = CreateTopicsResponseTopic{}
 	m.NumPartitions = -1
 	m.ReplicationFactor = -1
+}
+
+// NewCreateTopicsResponseTopic makes one with every field at its default.
+func NewCreateTopicsResponseTopic() (m CreateTopicsResponseTopic) {
+	m.Default()
+	return m
 }
 
 func (m *CreateTopicsResponseTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -165,6 +177,12 @@ func (m *CreateTopicsResponse) Default() {
 	*m = CreateTopicsResponse{Version: m.Version}
 }
 
+// NewCreateTopicsResponse makes one with every field at its default.
+func NewCreateTopicsResponse() (m CreateTopicsResponse) {
+	m.Default()
+	return m
+}
+
 func (m *CreateTopicsResponse) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.ThrottleTimeMs)
 	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
@@ -219,9 +237,9 @@ func (m *CreateTopicsResponse) Throttle() (int32, bool) { return m.ThrottleTimeM
 // SetThrottle sets it.
 func (m *CreateTopicsResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewCreateTopicsResponse makes one with every field at its default.
-func NewCreateTopicsResponse(version int16) *CreateTopicsResponse {
-	m := &CreateTopicsResponse{Version: version}
+// NewPtrCreateTopicsResponse makes one with every field at its default.
+func NewPtrCreateTopicsResponse() *CreateTopicsResponse {
+	m := new(CreateTopicsResponse)
 	m.Default()
 	return m
 }

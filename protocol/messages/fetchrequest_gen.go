@@ -25,6 +25,12 @@ func (m *FetchRequestReplicaState) Default() {
 	m.ReplicaEpoch = -1
 }
 
+// NewFetchRequestReplicaState makes one with every field at its default.
+func NewFetchRequestReplicaState() (m FetchRequestReplicaState) {
+	m.Default()
+	return m
+}
+
 func (m *FetchRequestReplicaState) isDefault() bool {
 	return !(m.ReplicaId != -1) &&
 		!(m.ReplicaEpoch != -1)
@@ -72,6 +78,12 @@ func (m *FetchRequestPartition) Default() {
 	m.LogStartOffset = -1
 	m.HighWatermark = 9223372036854775807
 	m.MirrorLeaderEpoch = -1
+}
+
+// NewFetchRequestPartition makes one with every field at its default.
+func NewFetchRequestPartition() (m FetchRequestPartition) {
+	m.Default()
+	return m
 }
 
 func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -189,6 +201,12 @@ func (m *FetchRequestTopic) Default() {
 	*m = FetchRequestTopic{}
 }
 
+// NewFetchRequestTopic makes one with every field at its default.
+func NewFetchRequestTopic() (m FetchRequestTopic) {
+	m.Default()
+	return m
+}
+
 func (m *FetchRequestTopic) appendTo(b []byte, version int16, flexible bool) []byte {
 	if version <= 12 {
 		b = wire.AppendString(b, m.Topic, flexible)
@@ -235,6 +253,12 @@ type FetchRequestForgottenTopic struct {
 // Default sets every field to its default.
 func (m *FetchRequestForgottenTopic) Default() {
 	*m = FetchRequestForgottenTopic{}
+}
+
+// NewFetchRequestForgottenTopic makes one with every field at its default.
+func NewFetchRequestForgottenTopic() (m FetchRequestForgottenTopic) {
+	m.Default()
+	return m
 }
 
 func (m *FetchRequestForgottenTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -285,6 +309,12 @@ func (m *FetchRequestReplicaLastOffsets) Default() {
 	*m = FetchRequestReplicaLastOffsets{}
 }
 
+// NewFetchRequestReplicaLastOffsets makes one with every field at its default.
+func NewFetchRequestReplicaLastOffsets() (m FetchRequestReplicaLastOffsets) {
+	m.Default()
+	return m
+}
+
 func (m *FetchRequestReplicaLastOffsets) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.ReplicaId)
 	b = wire.AppendInt64(b, m.LastFetchOffset)
@@ -314,6 +344,12 @@ type FetchRequestMirroredTopicPartition struct {
 // Default sets every field to its default.
 func (m *FetchRequestMirroredTopicPartition) Default() {
 	*m = FetchRequestMirroredTopicPartition{}
+}
+
+// NewFetchRequestMirroredTopicPartition makes one with every field at its default.
+func NewFetchRequestMirroredTopicPartition() (m FetchRequestMirroredTopicPartition) {
+	m.Default()
+	return m
 }
 
 func (m *FetchRequestMirroredTopicPartition) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -366,6 +402,12 @@ func (m *FetchRequestMirroredTopics) Default() {
 	*m = FetchRequestMirroredTopics{}
 }
 
+// NewFetchRequestMirroredTopics makes one with every field at its default.
+func NewFetchRequestMirroredTopics() (m FetchRequestMirroredTopics) {
+	m.Default()
+	return m
+}
+
 func (m *FetchRequestMirroredTopics) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.Topic, flexible)
 	b = wire.AppendUUID(b, m.TopicId)
@@ -407,6 +449,12 @@ type FetchRequestMirrorReplicaInfo struct {
 // Default sets every field to its default.
 func (m *FetchRequestMirrorReplicaInfo) Default() {
 	*m = FetchRequestMirrorReplicaInfo{}
+}
+
+// NewFetchRequestMirrorReplicaInfo makes one with every field at its default.
+func NewFetchRequestMirrorReplicaInfo() (m FetchRequestMirrorReplicaInfo) {
+	m.Default()
+	return m
 }
 
 func (m *FetchRequestMirrorReplicaInfo) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -494,6 +542,12 @@ func (m *FetchRequest) Default() {
 	m.MaxBytes = 2147483647
 	m.SessionEpoch = -1
 	m.MirrorReplicaInfo.Default()
+}
+
+// NewFetchRequest makes one with every field at its default.
+func NewFetchRequest() (m FetchRequest) {
+	m.Default()
+	return m
 }
 
 func (m *FetchRequest) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -639,9 +693,9 @@ func (m *FetchRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
-// NewFetchRequest makes one with every field at its default.
-func NewFetchRequest(version int16) *FetchRequest {
-	m := &FetchRequest{Version: version}
+// NewPtrFetchRequest makes one with every field at its default.
+func NewPtrFetchRequest() *FetchRequest {
+	m := new(FetchRequest)
 	m.Default()
 	return m
 }

@@ -25,6 +25,12 @@ func (m *FetchResponseEpochEndOffset) Default() {
 	m.EndOffset = -1
 }
 
+// NewFetchResponseEpochEndOffset makes one with every field at its default.
+func NewFetchResponseEpochEndOffset() (m FetchResponseEpochEndOffset) {
+	m.Default()
+	return m
+}
+
 func (m *FetchResponseEpochEndOffset) isDefault() bool {
 	return !(m.Epoch != -1) &&
 		!(m.EndOffset != -1)
@@ -59,6 +65,12 @@ func (m *FetchResponseLeaderIdAndEpoch) Default() {
 	*m = FetchResponseLeaderIdAndEpoch{}
 	m.LeaderId = -1
 	m.LeaderEpoch = -1
+}
+
+// NewFetchResponseLeaderIdAndEpoch makes one with every field at its default.
+func NewFetchResponseLeaderIdAndEpoch() (m FetchResponseLeaderIdAndEpoch) {
+	m.Default()
+	return m
 }
 
 func (m *FetchResponseLeaderIdAndEpoch) isDefault() bool {
@@ -97,6 +109,12 @@ func (m *FetchResponseSnapshotId) Default() {
 	m.Epoch = -1
 }
 
+// NewFetchResponseSnapshotId makes one with every field at its default.
+func NewFetchResponseSnapshotId() (m FetchResponseSnapshotId) {
+	m.Default()
+	return m
+}
+
 func (m *FetchResponseSnapshotId) isDefault() bool {
 	return !(m.EndOffset != -1) &&
 		!(m.Epoch != -1)
@@ -129,6 +147,12 @@ type FetchResponseAbortedTransaction struct {
 // Default sets every field to its default.
 func (m *FetchResponseAbortedTransaction) Default() {
 	*m = FetchResponseAbortedTransaction{}
+}
+
+// NewFetchResponseAbortedTransaction makes one with every field at its default.
+func NewFetchResponseAbortedTransaction() (m FetchResponseAbortedTransaction) {
+	m.Default()
+	return m
 }
 
 func (m *FetchResponseAbortedTransaction) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -181,6 +205,12 @@ func (m *FetchResponsePartition) Default() {
 	m.SnapshotId.Default()
 	m.PreferredReadReplica = -1
 	m.MirrorLeaderEpoch = -1
+}
+
+// NewFetchResponsePartition makes one with every field at its default.
+func NewFetchResponsePartition() (m FetchResponsePartition) {
+	m.Default()
+	return m
 }
 
 func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -388,6 +418,12 @@ func (m *FetchResponseTopic) Default() {
 	*m = FetchResponseTopic{}
 }
 
+// NewFetchResponseTopic makes one with every field at its default.
+func NewFetchResponseTopic() (m FetchResponseTopic) {
+	m.Default()
+	return m
+}
+
 func (m *FetchResponseTopic) appendTo(b []byte, version int16, flexible bool) []byte {
 	if version <= 12 {
 		b = wire.AppendString(b, m.Topic, flexible)
@@ -437,6 +473,12 @@ func (m *FetchResponseNodeEndpoint) Default() {
 	*m = FetchResponseNodeEndpoint{}
 }
 
+// NewFetchResponseNodeEndpoint makes one with every field at its default.
+func NewFetchResponseNodeEndpoint() (m FetchResponseNodeEndpoint) {
+	m.Default()
+	return m
+}
+
 func (m *FetchResponseNodeEndpoint) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, m.NodeId)
 	b = wire.AppendString(b, m.Host, flexible)
@@ -474,6 +516,12 @@ type FetchResponse struct {
 // Default sets every field to its default.
 func (m *FetchResponse) Default() {
 	*m = FetchResponse{Version: m.Version}
+}
+
+// NewFetchResponse makes one with every field at its default.
+func NewFetchResponse() (m FetchResponse) {
+	m.Default()
+	return m
 }
 
 func (m *FetchResponse) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -583,9 +631,9 @@ func (m *FetchResponse) Throttle() (int32, bool) { return m.ThrottleTimeMs, true
 // SetThrottle sets it.
 func (m *FetchResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
-// NewFetchResponse makes one with every field at its default.
-func NewFetchResponse(version int16) *FetchResponse {
-	m := &FetchResponse{Version: version}
+// NewPtrFetchResponse makes one with every field at its default.
+func NewPtrFetchResponse() *FetchResponse {
+	m := new(FetchResponse)
 	m.Default()
 	return m
 }

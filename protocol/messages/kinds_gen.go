@@ -8,25 +8,25 @@ import "github.com/twmb/franz-go/pkg/kmsg"
 func ownRequest(key int16) kmsg.Request {
 	switch key {
 	case 1:
-		return NewFetchRequest(0)
+		return NewPtrFetchRequest()
 	case 19:
-		return NewCreateTopicsRequest(0)
+		return NewPtrCreateTopicsRequest()
 	case 95:
-		return NewAddTopicsToMirrorRequest(0)
+		return NewPtrAddTopicsToMirrorRequest()
 	case 96:
-		return NewStopMirrorTopicsRequest(0)
+		return NewPtrStopMirrorTopicsRequest()
 	case 98:
-		return NewListClusterMirrorsRequest(0)
+		return NewPtrListClusterMirrorsRequest()
 	case 99:
-		return NewDescribeClusterMirrorsRequest(0)
+		return NewPtrDescribeClusterMirrorsRequest()
 	case 107:
-		return NewCreateClusterMirrorRequest(0)
+		return NewPtrCreateClusterMirrorRequest()
 	case 108:
-		return NewRegisterMirrorSyncTopicRequest(0)
+		return NewPtrRegisterMirrorSyncTopicRequest()
 	case 109:
-		return NewUnregisterMirrorSyncTopicRequest(0)
+		return NewPtrUnregisterMirrorSyncTopicRequest()
 	case 110:
-		return NewAlterMirrorTopicTypeRequest(0)
+		return NewPtrAlterMirrorTopicTypeRequest()
 	default:
 		return nil
 	}
