@@ -33,10 +33,10 @@ func (d *decision) settleAdmission() {
 func (d *decision) refusal() (perr.Code, string) {
 	s := d.s
 	if s.underMinISR() {
-		return codeNotEnoughReplicas, fmt.Sprintf("in-sync replicas %v are fewer than min.insync.replicas %d", s.image.ISR, s.image.MinISR)
+		return perr.NotEnoughReplicas, fmt.Sprintf("in-sync replicas %v are fewer than min.insync.replicas %d", s.image.ISR, s.image.MinISR)
 	}
 	if g, refused := s.refusingGate(d.now.Mono); refused {
-		return codeNotEnoughReplicas, underMinText(g)
+		return perr.NotEnoughReplicas, underMinText(g)
 	}
 	// Once full, it admits again at half: at the brim every other batch would be refused.
 	bytes, batches := purgatoryBytes, purgatoryBatches
@@ -45,12 +45,12 @@ func (d *decision) refusal() (perr.Code, string) {
 	}
 	if boundPurgatory && (s.waitBytes >= bytes || len(s.waiters) >= batches) {
 		text := fmt.Sprintf("%d batches (%d bytes) wait for confirmation already", len(s.waiters), s.waitBytes)
-		if s.told.Code == codeNotEnoughReplicas && s.told.Text != "" {
+		if s.told.Code == perr.NotEnoughReplicas && s.told.Text != "" {
 			text = s.told.Text // one refusal, one message
 		} else if g, gated := s.slowestGate(); gated {
 			text += fmt.Sprintf("; slowest mirror %s", g.Key.Mirror)
 		}
-		return codeNotEnoughReplicas, text
+		return perr.NotEnoughReplicas, text
 	}
 	return 0, ""
 }

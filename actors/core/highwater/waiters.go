@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"lockstep/actors/core"
+	"lockstep/protocol/perr"
 )
 
 // await parks a batch, or refuses it when its epoch is over: it is never confirmed by another epoch's
@@ -12,7 +13,7 @@ import (
 func (d *decision) await(c AwaitCommit) {
 	s := d.s
 	if !s.leading || (c.Epoch != s.epoch && dropWaitersWithEpoch) {
-		d.early(Refuse{Epoch: c.Epoch, Refs: []core.RequestID{c.Ref}, Code: codeNotLeader})
+		d.early(Refuse{Epoch: c.Epoch, Refs: []core.RequestID{c.Ref}, Code: perr.NotLeaderOrFollower})
 		return
 	}
 	d.emit(AckParked{Waiter: Waiter{Ref: c.Ref, Offset: c.Offset, Base: c.Base, Bytes: c.Bytes, Deadline: c.Deadline}})
@@ -98,13 +99,13 @@ func (d *decision) settleTimeouts() {
 		slowest, gated := s.slowestGate()
 		switch {
 		case s.underMinISR():
-			d.refuse([]core.RequestID{w.Ref}, codeTimedOut, fmt.Sprintf(
+			d.refuse([]core.RequestID{w.Ref}, perr.RequestTimedOut, fmt.Sprintf(
 				"appended at offset %d, not committed: in-sync replicas %v are fewer than min.insync.replicas %d", w.Base, s.image.ISR, s.image.MinISR))
 		case local == core.Unknown || local < w.Offset || !gated || !nameSlowestMirror:
-			d.refuse([]core.RequestID{w.Ref}, codeTimedOut, fmt.Sprintf(
+			d.refuse([]core.RequestID{w.Ref}, perr.RequestTimedOut, fmt.Sprintf(
 				"appended at offset %d, not yet durable on the in-sync replicas %v", w.Base, s.maximalISR()))
 		default:
-			d.refuse([]core.RequestID{w.Ref}, codeMirrorTimedOut, fmt.Sprintf(
+			d.refuse([]core.RequestID{w.Ref}, perr.MirrorSyncReplicationTimeout, fmt.Sprintf(
 				"appended at offset %d, not yet durable on %s", w.Base, slowest.Key.Mirror))
 		}
 	}
@@ -130,6 +131,6 @@ func (d *decision) settleUnderMin() {
 	if len(refs) == 0 {
 		return
 	}
-	d.refuse(refs, codeMirrorUnderMin, fmt.Sprintf("appended, not committed: %s", underMinText(g)))
+	d.refuse(refs, perr.NotEnoughRemoteReplicasAfterAppend, fmt.Sprintf("appended, not committed: %s", underMinText(g)))
 	d.emit(AcksDropped{Refs: refs})
 }

@@ -25,6 +25,7 @@ type Lead struct {
 	Role     Role
 	Mirror   core.MirrorName // set while Role is not Writable
 	Session  core.MirrorSession
+	Self     core.ReplicaID   // the broker of this replica
 	Replicas []core.ReplicaID // all assigned, this one included
 }
 
@@ -33,6 +34,7 @@ type Lead struct {
 type Follow struct {
 	Epoch  core.LeaderEpoch
 	Leader core.ReplicaID
+	Self   core.ReplicaID // the broker of this replica
 }
 
 // AppendBatch is one client batch for the leader. The machine owns Batch.Bytes from here on: it
@@ -45,8 +47,8 @@ type AppendBatch struct {
 	Client   string
 }
 
-// AppendMirrored is the answer to a mirror fetch. It is appended only in the current session and the
-// adopted source epoch (R3).
+// AppendMirrored is the answer to a mirror fetch, or without batches a hint of the source's HW. It is
+// appended, and its HW used, only in the current session and the adopted source epoch (R3).
 type AppendMirrored struct {
 	Ref            core.RequestID
 	Session        core.MirrorSession
@@ -54,6 +56,7 @@ type AppendMirrored struct {
 	Batches        []batch.Batch // contiguous, the first starting at the replica's LEO
 	SourceHW       core.Offset   // Unknown if not stated
 	SourceLogStart core.Offset
+	HasWaiters     bool // the source has producers waiting: floors are repeated every 100 ms
 }
 
 // AdoptSource brings the result of the divergence check against the source leader of SourceEpoch:
@@ -125,12 +128,20 @@ type AlignTo struct {
 // reports under Term. Behind is set when the leader cannot push from that LEO, so that the follower
 // reads the leader's journal first (D7).
 type Aligned struct {
-	From   core.ReplicaID
-	Epoch  core.LeaderEpoch
-	Term   core.MirrorTerm
+	From  core.ReplicaID
+	Epoch core.LeaderEpoch
+	Term  core.MirrorTerm
+	// LastEpoch and LEO are those of the JoinLeader it answers: the word is about that log, not about
+	// what the follower has become since.
+	LastEpoch core.LeaderEpoch
+	LEO       core.Offset
 	Behind bool
 	Tail   core.Offset // the offset from which the leader can push
 	HW     core.Offset
+	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none; LogStart is
+	// where an empty follower begins.
+	Adopted  core.LeaderEpoch
+	LogStart core.Offset
 }
 
 // Replicate carries batches from the leader (pushed, or read from its journal).
@@ -143,6 +154,8 @@ type Replicate struct {
 	LogStart core.Offset
 	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none.
 	Adopted core.LeaderEpoch
+	// SourceHW is the highest source HW the leader tracked, Unknown if none (R11).
+	SourceHW core.Offset
 }
 
 // ReplicaReported tells the leader how far a follower is durable, which returns its push credit.

@@ -35,7 +35,10 @@ type MirrorAnswered struct {
 	LastEpoch core.LeaderEpoch
 	Epoch     core.LeaderEpoch // our own leader epoch, for raising it above the source's (D23)
 	Adopted   core.LeaderEpoch
-	Text      string
+	// BelowFloor says that the truncation cut below a floor we had stated, and that the source's lineage is
+	// not clean or not stated: the claim is off and arming begins anew (R11).
+	BelowFloor bool
+	Text       string
 }
 
 // MirrorOutcome is what became of a mirror fetch answer or a divergence check.
@@ -44,7 +47,7 @@ type MirrorOutcome uint8
 const (
 	MirrorOK          MirrorOutcome = iota
 	MirrorStale                     // older session or epoch, or not leader: stop fetching, ask again
-	MirrorAgain                     // logs still disagree: run the divergence check again with LastEpoch
+	MirrorAgain                     // we do not know that epoch: ask the source again, with LastEpoch; nothing was cut
 	MirrorEpochTooLow               // our leader epoch must be raised first (D23)
 	MirrorDiverged                  // R11 forbids the truncation: data kept, an operator decides
 	MirrorRejected                  // the bytes are not a valid continuation of this log

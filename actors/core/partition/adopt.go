@@ -1,0 +1,162 @@
+package partition
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
+)
+
+// adopt takes the result of a divergence check: it finds where the common prefix ends, cuts there as R11
+// allows, and puts the log under the source's epoch. The check runs on every source epoch change, clean
+// or not, because a mirror reads past the source's HW (R3, F04).
+func (d *decision) adopt(c AdoptSource) {
+	s := d.s
+	switch {
+	case !s.leading() || s.role != Mirroring || c.Session < s.session || (s.wasFenced && c.Session <= s.fenced && fenceOldSessions):
+		d.answerMirror(c.Ref, MirrorStale, "")
+		return
+	case c.SourceEpoch < s.adopted && s.mirroring && refuseLowerSourceEpoch:
+		d.diverged(c, fmt.Sprintf("the source is at epoch %d, but epoch %d was mirrored already: it was restored or is another cluster", c.SourceEpoch, s.adopted))
+		return
+	case c.SourceEpoch > s.epoch-epochStride && raiseEpochAboveSource:
+		d.answerMirror(c.Ref, MirrorEpochTooLow, fmt.Sprintf("leader epoch %d must be raised above source epoch %d", s.epoch, c.SourceEpoch))
+		return
+	case c.SourceStart > s.leo && s.leo > s.logStart:
+		d.diverged(c, fmt.Sprintf("the source's log begins at %d, ours ends at %d: what lies between is gone", c.SourceStart, s.leo))
+		return
+	}
+	to, final := s.commonEnd(c)
+	if !final {
+		// The epoch it named is not in our log: ask again with ours. Nothing is cut on a guess.
+		a := d.mirrorAnswer(c.Ref, MirrorAgain, "")
+		a.LastEpoch = s.newestAtOrBelow(c.EndEpoch)
+		d.late(a)
+		return
+	}
+	if to >= s.leo {
+		d.adoptNow(c, s.leo, false)
+		return
+	}
+	if why := s.refusesCut(c, to); why != "" {
+		d.diverged(c, why)
+		return
+	}
+	d.emit(AdoptionBegan{Adopt: c, To: to})
+	if !quarantineBeforeTruncation {
+		d.cutAndAdopt()
+		return
+	}
+	d.late(QuarantineRange{Session: c.Session, From: to, To: s.leo, Reason: fmt.Sprintf("source epoch %d", c.SourceEpoch)})
+}
+
+// commonEnd is where our log and the source's part, exclusive; final is false if the source must be asked
+// once more.
+func (s *State) commonEnd(c AdoptSource) (to core.Offset, final bool) {
+	if s.leo == s.logStart {
+		return s.leo, true
+	}
+	if c.EndEpoch == core.NoEpoch || (len(s.epochs) > 0 && c.EndEpoch < s.epochs[0].Epoch) {
+		return min(max(c.EndOffset, 0), s.logStart), true
+	}
+	if !knownEpoch(s.epochs, c.EndEpoch) && c.EndEpoch < s.lastEpoch() {
+		return 0, false
+	}
+	_, end := endOf(s.epochs, s.leo, c.EndEpoch)
+	return min(end, max(c.EndOffset, 0)), true
+}
+
+func (s *State) newestAtOrBelow(epoch core.LeaderEpoch) core.LeaderEpoch {
+	found := core.NoEpoch
+	for _, e := range s.epochs {
+		if e.Epoch <= epoch {
+			found = e.Epoch
+		}
+	}
+	return found
+}
+
+// refusesCut says why R11 forbids a cut to to, or "". A source that lost committed data, noticed or not,
+// must not make us destroy the last copy; one that only had a clean election must not stop us.
+func (s *State) refusesCut(c AdoptSource, to core.Offset) string {
+	if c.FollowUnclean {
+		return ""
+	}
+	h, r := s.trackedHW(), s.highestFloor()
+	if to < h && keepBelowSourceHW {
+		return fmt.Sprintf("the source ends the common history at %d, but it had committed up to %d: it lost data; ours is kept", to, h)
+	}
+	if !keepBelowFloorUnlessClean {
+		return ""
+	}
+	clean := c.Stated && c.LastUnclean <= s.adopted && followCleanLineage
+	if c.Stated && !clean && to < r {
+		return fmt.Sprintf("the source had an unclean election in epoch %d and ends the common history at %d, below the floor %d we stated; ours is kept", c.LastUnclean, to, r)
+	}
+	return ""
+}
+
+// quarantined goes on when what will be cut is safe (F43).
+func (d *decision) quarantined(c Quarantined) {
+	s := d.s
+	if !s.leading() || !s.adopting.on || s.adopting.adopt.Session != c.Session ||
+		s.adopting.to != c.From || s.leo != c.To {
+		return
+	}
+	d.cutAndAdopt()
+}
+
+func (d *decision) cutAndAdopt() {
+	s := d.s
+	c, to := s.adopting.adopt, s.adopting.to
+	below := to < s.highestFloor()
+	rearm := below && !(c.Stated && c.LastUnclean <= s.adopted)
+	d.truncate(LogTruncated{From: s.leo, To: to, SourceEpoch: c.SourceEpoch, BelowFloor: below, WallMs: d.now.Wall})
+	d.adoptNow(c, to, rearm)
+}
+
+// adoptNow begins a mirror term. Every follower is sent to align again: until it has, its LEO may count
+// records we have just cut (R4, F05).
+func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool) {
+	s := d.s
+	cut := s.adopting.on
+	if s.current && c.SourceEpoch == s.adopted && c.Session == s.session && !cut {
+		d.answerMirror(c.Ref, MirrorOK, "") // asked twice
+		return
+	}
+	if c.SourceEpoch != s.adopted || !s.mirroring {
+		d.emit(SourceEpochAdopted{SourceEpoch: c.SourceEpoch, LEO: leo})
+	}
+	d.emit(TermBegan{Term: s.term + 1, Session: c.Session, Epoch: c.SourceEpoch, LEO: leo, Cut: cut})
+	d.tell(highwater.SourceAdopted{Term: s.term, SourceEpoch: c.SourceEpoch, LEO: leo, Truncated: cut})
+	d.realign()
+	d.report()
+	d.publish()
+	if cut {
+		d.wake()
+	}
+	a := d.mirrorAnswer(c.Ref, MirrorOK, "")
+	a.BelowFloor = rearm
+	if rearm {
+		a.Text = fmt.Sprintf("cut to %d, below a floor we had stated", leo)
+	}
+	d.late(a)
+}
+
+func (d *decision) realign() {
+	s := d.s
+	if !realignFollowersEachTerm {
+		return
+	}
+	for _, f := range s.followers {
+		d.early(TellReplica{To: f.ID, Command: AlignTo{
+			From: s.self, Epoch: s.epoch, Term: s.term, EndEpoch: s.lastEpoch(), EndOffset: s.leo,
+		}})
+	}
+}
+
+func (d *decision) diverged(c AdoptSource, why string) {
+	d.emit(Troubled{Text: "DIVERGED: " + why})
+	d.publish()
+	d.answerMirror(c.Ref, MirrorDiverged, why)
+}

@@ -1,0 +1,77 @@
+package partition
+
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
+	"lockstep/protocol/batch"
+	"lockstep/protocol/perr"
+)
+
+// appendClient is the produce path of the leader: fence, admission, sequence, stamp, append, replicate,
+// ask for confirmation.
+func (d *decision) appendClient(c AppendBatch) {
+	s := d.s
+	refuse := func(code perr.Code, text string) {
+		d.late(RefuseProduce{Ref: c.Ref, Code: code, Text: text, LogStart: s.logStart})
+	}
+	switch {
+	case !s.leading():
+		refuse(perr.NotLeaderOrFollower, "")
+		return
+	case s.role != Writable && mirrorsAreReadOnly:
+		refuse(perr.ReadOnlyTopic, "the topic is mirrored by "+string(s.mirror)+": only its source writes to it")
+		return
+	case c.Acks == -1 && s.admission.code != 0 && obeyAdmission:
+		refuse(s.admission.code, s.admission.text)
+		return
+	}
+	original, duplicate, code := d.was.checkSequence(c.Batch)
+	if code != 0 {
+		refuse(code, "")
+		return
+	}
+	if duplicate {
+		d.confirm(c, original.Base, original.End, true)
+		return
+	}
+	base := s.leo
+	b := c.Batch.Stamped(int64(base), int32(s.epoch))
+	d.append(b)
+	d.push(b)
+	d.report()
+	d.publish()
+	d.wake()
+	d.confirm(c, base, core.Offset(b.LastOffset()), false)
+}
+
+// confirm answers by the acks asked for. A duplicate waits for the HW of its original: an early success
+// would be an ack for a record that a mirror may not have (R7).
+func (d *decision) confirm(c AppendBatch, base, last core.Offset, duplicate bool) {
+	s := d.s
+	if c.Acks != -1 {
+		// Late: behind the leader's own fsync (D26).
+		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: -1})
+		if s.admission.gated && countWeakAcks {
+			d.tell(highwater.WeakAcked{Epoch: s.epoch, From: base, To: last + 1, Acks: c.Acks, Client: c.Client})
+		}
+		return
+	}
+	if duplicate && !duplicateWaitsForOriginal {
+		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: -1})
+		return
+	}
+	offset := last + 1
+	if !confirmPastLastOffset {
+		offset = last
+	}
+	d.emit(ProduceParked{Ref: c.Ref, Wait: Wait{Base: base}})
+	d.tell(highwater.AwaitCommit{
+		Ref: c.Ref, Epoch: s.epoch, Offset: offset, Base: base, Bytes: int64(len(c.Batch.Bytes)), Deadline: c.Deadline,
+	})
+}
+
+// append puts one stamped batch at the end of the log and offers it to the tail cache.
+func (d *decision) append(b batch.Batch) {
+	d.emit(BatchAppended{Batch: b, Note: d.s.hw})
+	d.early(CacheBatch{Batch: b})
+}

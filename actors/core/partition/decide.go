@@ -1,0 +1,84 @@
+package partition
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+)
+
+// Machine is the partition replica as every driver runs it.
+func Machine() core.Machine[State, Command, Event, Effect] {
+	return core.Machine[State, Command, Event, Effect]{
+		Name: "partition", Init: New, Decide: Decide, Apply: Apply,
+		Encode: encode, Decode: decode, Snapshot: snapshot, Restore: restore,
+	}
+}
+
+// decision collects what one command leads to. s is a copy that every emitted event is applied to, except
+// for its maps; was is the state as it is.
+type decision struct {
+	s   *State
+	was *State
+	now core.Now
+	out core.Outcome[Event, Effect]
+}
+
+func (d *decision) emit(ev Event) {
+	Apply(d.s, ev)
+	d.out.Events = append(d.out.Events, ev)
+}
+func (d *decision) early(f Effect) { d.out.Early = append(d.out.Early, f) }
+func (d *decision) late(f Effect)  { d.out.Late = append(d.out.Late, f) }
+
+// Decide says what one command leads to. s is not changed; the bytes of a batch to be appended are
+// stamped, which is what the command hands over.
+func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
+	d := &decision{s: s.clone(), was: s, now: now}
+	switch c := cmd.(type) {
+	case Lead:
+		d.lead(c)
+	case Follow:
+		d.follow(c)
+	case AppendBatch:
+		d.appendClient(c)
+	case AppendMirrored:
+		d.appendMirrored(c)
+	case AdoptSource:
+		d.adopt(c)
+	case Quarantined:
+		d.quarantined(c)
+	case FenceMirror:
+		d.fence(c)
+	case WritePidReset:
+		d.writePidReset(c)
+	case JoinLeader:
+		d.join(c)
+	case AlignTo:
+		d.alignTo(c)
+	case Aligned:
+		d.aligned(c)
+	case Replicate:
+		d.replicate(c)
+	case ReplicaReported:
+		d.replicaReported(c)
+	case Advanced:
+		d.advanced(c)
+	case Refused:
+		d.refused(c)
+	case AdmissionChanged:
+		if s.leading() && c.Epoch == s.epoch {
+			d.emit(AdmissionLearned{Admission: c})
+		}
+	case ParkFetch:
+		d.park(c)
+	case UnparkFetch:
+		if _, ok := s.parked[c.Ref]; ok {
+			d.emit(FetchesWoken{Refs: []core.RequestID{c.Ref}})
+		}
+	case Tick:
+		d.tick()
+	default:
+		panic(fmt.Sprintf("partition: unknown command %T", cmd))
+	}
+	return d.out
+}

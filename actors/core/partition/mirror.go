@@ -1,0 +1,80 @@
+package partition
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
+)
+
+// appendMirrored appends the answer of a mirror fetch byte for byte. It must have been asked in the
+// current session and come from the adopted epoch: one that was on its way while a newer epoch was
+// adopted would put discarded records behind the truncation (R3, A1).
+func (d *decision) appendMirrored(c AppendMirrored) {
+	s := d.s
+	answer := func(o MirrorOutcome, text string) { d.answerMirror(c.Ref, o, text) }
+	switch {
+	case !s.leading() || s.role != Mirroring || (c.Session <= s.fenced && fenceOldSessions && s.wasFenced):
+		answer(MirrorStale, "")
+		return
+	case !s.current:
+		answer(MirrorStale, "the source epoch has not been adopted here yet")
+		return
+	case c.Session != s.session && requireCurrentSession:
+		answer(MirrorStale, "asked in an older session")
+		return
+	case c.SourceEpoch != s.adopted && requireAdoptedEpoch:
+		answer(MirrorStale, fmt.Sprintf("source epoch %d is not the adopted %d", c.SourceEpoch, s.adopted))
+		return
+	}
+	next, epoch := s.leo, s.lastEpoch()
+	for i, b := range c.Batches {
+		base, of := core.Offset(b.BaseOffset), core.LeaderEpoch(b.LeaderEpoch)
+		if i == 0 && s.leo == 0 && s.logStart == 0 && base == c.SourceLogStart {
+			next = base // a new copy begins where the source's log begins
+		}
+		switch {
+		case base != next:
+			answer(MirrorRejected, fmt.Sprintf("batch at offset %d does not follow offset %d", base, next))
+			return
+		case of < epoch:
+			answer(MirrorRejected, fmt.Sprintf("batch at offset %d goes back to epoch %d after %d", base, of, epoch))
+			return
+		case of > c.SourceEpoch:
+			answer(MirrorStale, fmt.Sprintf("batch at offset %d has epoch %d, above the source's %d", base, of, c.SourceEpoch))
+			return
+		}
+		next, epoch = core.Offset(b.LastOffset())+1, of
+	}
+	if len(c.Batches) > 0 {
+		if base := core.Offset(c.Batches[0].BaseOffset); base != s.leo {
+			d.emit(LogStartedAt{Start: base})
+		}
+		if c.SourceHW > s.sourceHW {
+			d.emit(SourceHighWatermarkTracked{HW: c.SourceHW})
+		}
+		for _, b := range c.Batches {
+			d.append(b)
+			d.push(b)
+		}
+		d.report()
+		d.publish()
+		d.wake()
+	} else if c.SourceHW > s.trackedHW() {
+		d.emit(SourceHeard{HW: c.SourceHW})
+	}
+	d.tell(highwater.TrackSourceHW{SourceEpoch: c.SourceEpoch, HW: c.SourceHW, Waits: c.HasWaiters})
+	answer(MirrorOK, "")
+}
+
+// answerMirror is late: the LEO it names is on disk when it is performed.
+func (d *decision) answerMirror(ref core.RequestID, o MirrorOutcome, text string) {
+	d.late(d.mirrorAnswer(ref, o, text))
+}
+
+func (d *decision) mirrorAnswer(ref core.RequestID, o MirrorOutcome, text string) MirrorAnswered {
+	s := d.s
+	return MirrorAnswered{
+		Ref: ref, Outcome: o, LEO: s.leo, LastEpoch: s.lastEpoch(), Epoch: s.epoch, Adopted: s.adopted, Text: text,
+	}
+}

@@ -1,0 +1,30 @@
+//go:build !mutants
+
+package partition
+
+// Each constant is one rule of the data plane; rules_mutants.go can switch one off for a test.
+const (
+	confirmPastLastOffset      = true // R1, F02: success needs HW >= last offset + 1
+	requireAdoptedEpoch        = true // R3, A1: an answer of another source epoch is not appended
+	requireCurrentSession      = true // R3, A1: nor one asked in an older session
+	refuseLowerSourceEpoch     = true // R3: a source whose epoch goes back is not our source
+	realignFollowersEachTerm   = true // R4, F05: followers truncate too before their LEOs count
+	reportOnlyDurable          = true // R5, F08, P3: a report is what the disk has
+	failWaitersOnStepDown      = true // R6, F54
+	duplicateWaitsForOriginal  = true // R7, F27: the retry is as safe as the first try
+	truncateBeforeSourceHW     = true // R8, F09, KAFKA-14704: HW of an answer counts after its truncation
+	obeyAdmission              = true // R9, F28: refuse before append
+	keepBelowSourceHW          = true // R11, P8: never cut what the source had committed
+	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean
+	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
+	quarantineBeforeTruncation = true // R11, F43
+	requireNewEpochToLead      = true // R12, P1: a restart in place is a new epoch
+	countWeakAcks              = true // R13
+	fenceOldSessions           = true // C9: after the fence no older answer is appended
+	lastMirrorEpochOnce        = true // C9: LME is written once per mirroring
+	producersFollowTheLog      = true // C13: truncation rolls producer state back
+	resetDropsProducers        = true // C13: MIRROR_PID_RESET drops what could collide
+	resetKeepsIdempotent       = true // C13: dedup survives a failover from an armed mirror
+	mirrorsAreReadOnly         = true // F37: only the source writes
+	raiseEpochAboveSource      = true // D23, E08: consumers must not see epochs above ours
+)

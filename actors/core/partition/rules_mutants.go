@@ -1,0 +1,31 @@
+//go:build mutants
+
+package partition
+
+import "lockstep/actors/core/rules"
+
+var (
+	confirmPastLastOffset      = rules.Kept("R1 confirmPastLastOffset")
+	requireAdoptedEpoch        = rules.Kept("R3 requireAdoptedEpoch")
+	requireCurrentSession      = rules.Kept("R3 requireCurrentSession")
+	refuseLowerSourceEpoch     = rules.Kept("R3 refuseLowerSourceEpoch")
+	realignFollowersEachTerm   = rules.Kept("R4 realignFollowersEachTerm")
+	reportOnlyDurable          = rules.Kept("R5 reportOnlyDurable")
+	failWaitersOnStepDown      = rules.Kept("R6 failWaitersOnStepDown")
+	duplicateWaitsForOriginal  = rules.Kept("R7 duplicateWaitsForOriginal")
+	truncateBeforeSourceHW     = rules.Kept("R8 truncateBeforeSourceHW")
+	obeyAdmission              = rules.Kept("R9 obeyAdmission")
+	keepBelowSourceHW          = rules.Kept("R11 keepBelowSourceHW")
+	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
+	followCleanLineage         = rules.Kept("R11 followCleanLineage")
+	quarantineBeforeTruncation = rules.Kept("R11 quarantineBeforeTruncation")
+	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")
+	countWeakAcks              = rules.Kept("R13 countWeakAcks")
+	fenceOldSessions           = rules.Kept("C9 fenceOldSessions")
+	lastMirrorEpochOnce        = rules.Kept("C9 lastMirrorEpochOnce")
+	producersFollowTheLog      = rules.Kept("C13 producersFollowTheLog")
+	resetDropsProducers        = rules.Kept("C13 resetDropsProducers")
+	resetKeepsIdempotent       = rules.Kept("C13 resetKeepsIdempotent")
+	mirrorsAreReadOnly         = rules.Kept("F37 mirrorsAreReadOnly")
+	raiseEpochAboveSource      = rules.Kept("D23 raiseEpochAboveSource")
+)

@@ -1,0 +1,162 @@
+// Package partition is one replica of one partition: leader or follower, ordinary or mirrored. It owns
+// the log's shape (epochs, producers, truncation), replication to in-process followers, the divergence
+// check of a mirror, and the waits of clients. Whether a batch is committed is the HW actor's to say.
+package partition
+
+import (
+	"time"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/batch"
+	"lockstep/protocol/perr"
+)
+
+const (
+	pushCredit  = int64(16 << 20)               // per follower (D7)
+	joinEvery   = int64(500 * time.Millisecond) // a follower without an answer asks again
+	readEvery   = int64(100 * time.Millisecond) // a catch-up without progress asks again
+	epochStride = core.LeaderEpoch(3)           // D23: adopting e needs e <= local - 3
+)
+
+// State is one replica: hard is a function of its stream, soft may vanish at any instant. Decide works on
+// a shallow copy whose maps are nil, so slices are replaced and never mutated in place.
+type State struct {
+	ID string
+	hard
+	soft
+}
+
+type hard struct {
+	logStart  core.Offset
+	leo       core.Offset
+	note      core.Offset // highest HW noted in the log: HW after a restart
+	led       core.LeaderEpoch
+	epochs    []EpochStart
+	producers map[int64]producer
+	resets    []pidReset
+
+	adopted   core.LeaderEpoch // source epoch the mirrored log stands under
+	sourceHW  core.Offset      // highest tracked (R11)
+	mirroring bool             // an epoch was adopted since the last fence
+	fenced    core.MirrorSession
+	wasFenced bool
+	lme       core.LeaderEpoch
+	fencedLEO core.Offset
+}
+
+type seat uint8
+
+const (
+	seatNone seat = iota // after a restart, until the broker says who leads
+	seatLeader
+	seatFollower
+)
+
+type soft struct {
+	seat       seat
+	self       core.ReplicaID
+	leader     core.ReplicaID
+	epoch      core.LeaderEpoch
+	epochStart core.Offset
+	role       Role
+	mirror     core.MirrorName
+	session    core.MirrorSession
+	hw         core.Offset
+	trouble    string
+
+	// As leader.
+	term      core.MirrorTerm
+	current   bool // this leader adopted the source epoch itself, in this session (R3)
+	adopting  adoption
+	floorMark core.Offset // R as far as known here: own LEO at the start, then what the HW actor says
+	heardHW   core.Offset // source HW of answers without batches
+	followers []follower
+	waits     map[core.RequestID]Wait
+	admission admission
+
+	// As follower.
+	joined     bool
+	tail       core.Offset // the leader pushes from here; below it its journal is read
+	stash      []batch.Batch
+	stashBytes int64
+	lookedAt   int64
+
+	parked map[core.RequestID]ParkFetch
+}
+
+type admission struct {
+	code  perr.Code
+	text  string
+	gated bool
+	r, h  core.Offset
+}
+
+type adoption struct {
+	on    bool
+	adopt AdoptSource
+	to    core.Offset
+}
+
+// follower is what the leader knows of one of its followers.
+type follower struct {
+	ID      core.ReplicaID
+	Aligned bool // its log is a prefix of ours in the current term
+	Pushing bool // new batches are sent to it
+	Flights []flight
+	Bytes   int64 // sent and not yet reported durable
+}
+
+type flight struct {
+	Last  core.Offset
+	Bytes int64
+}
+
+// Wait is a request that is answered when HW passes its batch.
+type Wait struct {
+	Base  core.Offset
+	Reset bool // a MIRROR_PID_RESET of our own, not a client's batch
+}
+
+// New is an empty replica that has no seat yet.
+func New(id string) *State {
+	return &State{
+		ID: id,
+		hard: hard{
+			led: core.NoEpoch, adopted: core.NoEpoch, lme: core.NoEpoch, sourceHW: core.Unknown,
+			producers: map[int64]producer{},
+		},
+		soft: emptySeat(),
+	}
+}
+
+func emptySeat() soft {
+	return soft{
+		leader: core.NoReplica, epoch: core.NoEpoch, floorMark: core.Unknown, heardHW: core.Unknown,
+		admission: admission{r: core.Unknown, h: core.Unknown},
+		waits:     map[core.RequestID]Wait{}, parked: map[core.RequestID]ParkFetch{},
+	}
+}
+
+// clone is what Decide draws its conclusions on: Apply skips the maps, which Decide reads in the original.
+func (s *State) clone() *State {
+	c := *s
+	c.producers, c.waits, c.parked = nil, nil, nil
+	return &c
+}
+
+func (s *State) leading() bool { return s.seat == seatLeader }
+
+// trackedHW is the highest source HW known, durable or not (H of R11).
+func (s *State) trackedHW() core.Offset { return max(s.sourceHW, s.heardHW, s.admission.h) }
+
+// floorFloor is R as far as this replica knows it.
+func (s *State) highestFloor() core.Offset { return max(s.floorMark, s.admission.r) }
+
+func (s *State) follower(id core.ReplicaID) (follower, bool) {
+	for _, f := range s.followers {
+		if f.ID == id {
+			return f, true
+		}
+	}
+	return follower{}, false
+}

@@ -1,0 +1,33 @@
+package partition
+
+import "lockstep/actors/core"
+
+// publish replaces what readers see. It is late, so LEO is on disk when they see it.
+func (d *decision) publish() { d.late(PublishView{View: Describe(d.s)}) }
+
+// Describe is the view of a state; after a replay, what its stream says.
+func Describe(s *State) View {
+	return View{
+		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
+		LogStart: s.logStart, HW: s.hw, LSO: s.hw, LEO: s.leo, Adopted: s.adopted,
+		Confirms: s.leading() && s.hw >= s.epochStart,
+		Epochs:   s.epochs, Text: s.trouble,
+	}
+}
+
+// HighestProducerID is the highest producer id of this prefix in the log, -1 if there is none: a counter
+// that was restored must not hand one out again (C13).
+func HighestProducerID(s *State, prefix int32) int64 {
+	highest := int64(-1)
+	for id := range s.producers {
+		if int32(id>>32) == prefix {
+			highest = max(highest, id)
+		}
+	}
+	return highest
+}
+
+// LastMirrorEpoch is the epoch and end of what was mirrored, once mirroring has been fenced.
+func LastMirrorEpoch(s *State) (core.LeaderEpoch, core.Offset, bool) {
+	return s.lme, s.fencedLEO, s.wasFenced
+}
