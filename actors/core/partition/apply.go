@@ -114,13 +114,13 @@ func (s *State) take(c Lead) {
 	hw, waits, parked := s.hw, s.waits, s.parked
 	s.soft = emptySeat()
 	s.waits, s.parked = waits, parked
-	s.seat, s.self, s.leader, s.epoch, s.epochStart = seatLeader, c.Self, c.Self, c.Epoch, s.leo
+	s.seat, s.leader, s.epoch, s.epochStart = seatLeader, s.self, c.Epoch, s.leo
 	s.hw = max(hw, min(s.note, s.leo))
 	s.floorMark = s.leo
 	s.updateLead(c)
 	s.followers = nil
 	for _, r := range c.Replicas {
-		if r != c.Self {
+		if r != s.self {
 			s.followers = append(s.followers, follower{ID: r})
 		}
 	}
@@ -132,7 +132,7 @@ func (s *State) updateLead(c Lead) {
 	}
 	s.role, s.mirror, s.session = c.Role, c.Mirror, max(s.session, c.Session)
 	for _, r := range c.Replicas {
-		if _, known := s.follower(r); !known && r != c.Self {
+		if _, known := s.follower(r); !known && r != s.self {
 			s.followers = append(s.followers[:len(s.followers):len(s.followers)], follower{ID: r})
 		}
 	}
@@ -142,7 +142,7 @@ func (s *State) follow(c Follow) {
 	hw, waits, parked := s.hw, s.waits, s.parked
 	s.soft = emptySeat()
 	s.waits, s.parked = waits, parked
-	s.seat, s.self, s.leader, s.epoch = seatFollower, c.Self, c.Leader, c.Epoch
+	s.seat, s.leader, s.epoch = seatFollower, c.Leader, c.Epoch
 	s.hw = max(hw, min(s.note, s.leo))
 }
 

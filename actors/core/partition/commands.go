@@ -25,7 +25,6 @@ type Lead struct {
 	Role     Role
 	Mirror   core.MirrorName // set while Role is not Writable
 	Session  core.MirrorSession
-	Self     core.ReplicaID   // the broker of this replica
 	Replicas []core.ReplicaID // all assigned, this one included
 }
 
@@ -34,7 +33,6 @@ type Lead struct {
 type Follow struct {
 	Epoch  core.LeaderEpoch
 	Leader core.ReplicaID
-	Self   core.ReplicaID // the broker of this replica
 }
 
 // AppendBatch is one client batch for the leader. The machine owns Batch.Bytes from here on: it
@@ -135,9 +133,9 @@ type Aligned struct {
 	// what the follower has become since.
 	LastEpoch core.LeaderEpoch
 	LEO       core.Offset
-	Behind bool
-	Tail   core.Offset // the offset from which the leader can push
-	HW     core.Offset
+	Behind    bool
+	Tail      core.Offset // the offset from which the leader can push
+	HW        core.Offset
 	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none; LogStart is
 	// where an empty follower begins.
 	Adopted  core.LeaderEpoch

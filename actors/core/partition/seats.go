@@ -36,7 +36,7 @@ func (d *decision) lead(c Lead) {
 	d.emit(Led{Lead: c})
 	d.tell(highwater.LeaderStarted{
 		Epoch: c.Epoch, EpochStart: s.leo, LEO: s.leo, HW: s.hw, Mode: highwaterMode(c.Role),
-		Self: c.Self, Replicas: c.Replicas,
+		Self: s.self, Replicas: c.Replicas,
 	})
 	d.report()
 	d.publish()

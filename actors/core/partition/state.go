@@ -4,6 +4,9 @@
 package partition
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"lockstep/actors/core"
@@ -21,7 +24,8 @@ const (
 // State is one replica: hard is a function of its stream, soft may vanish at any instant. Decide works on
 // a shallow copy whose maps are nil, so slices are replaced and never mutated in place.
 type State struct {
-	ID string
+	ID   string
+	self core.ReplicaID // the broker of this replica, from the id
 	hard
 	soft
 }
@@ -54,7 +58,6 @@ const (
 
 type soft struct {
 	seat       seat
-	self       core.ReplicaID
 	leader     core.ReplicaID
 	epoch      core.LeaderEpoch
 	epochStart core.Offset
@@ -117,10 +120,15 @@ type Wait struct {
 	Reset bool // a MIRROR_PID_RESET of our own, not a client's batch
 }
 
-// New is an empty replica that has no seat yet.
+// New is an empty replica that has no seat yet. id ends in /broker-<n>, the broker that holds it.
 func New(id string) *State {
+	_, broker, _ := strings.Cut(id[strings.LastIndexByte(id, '/')+1:], "broker-")
+	self, err := strconv.ParseInt(broker, 10, 32)
+	if err != nil {
+		panic(fmt.Sprintf("partition: id %q does not end in /broker-<n>", id))
+	}
 	return &State{
-		ID: id,
+		ID: id, self: core.ReplicaID(self),
 		hard: hard{
 			led: core.NoEpoch, adopted: core.NoEpoch, lme: core.NoEpoch, sourceHW: core.Unknown,
 			producers: map[int64]producer{},

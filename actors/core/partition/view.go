@@ -15,14 +15,13 @@ func Describe(s *State) View {
 	}
 }
 
-// HighestProducerID is the highest producer id of this prefix in the log, -1 if there is none: a counter
-// that was restored must not hand one out again (C13).
-func HighestProducerID(s *State, prefix int32) int64 {
-	highest := int64(-1)
+// HighestProducerIDs is the highest producer id in the log for each prefix (the upper half of an id): a
+// counter that was restored must not hand one out again (C13).
+func HighestProducerIDs(s *State) map[int32]int64 {
+	highest := map[int32]int64{}
 	for id := range s.producers {
-		if int32(id>>32) == prefix {
-			highest = max(highest, id)
-		}
+		prefix := int32(id >> 32)
+		highest[prefix] = max(highest[prefix], id)
 	}
 	return highest
 }
