@@ -144,13 +144,21 @@ func (t *turn) store() {
 	ev := AssignmentCommitted{Group: t.group, Generation: t.generation, ProtocolType: t.protocolType, Protocol: t.protocol, Leader: t.leader}
 	for _, m := range t.inOrder() {
 		r := MemberRecord{Member: m.id, Instance: m.instance, ClientID: m.clientID, ClientHost: m.clientHost,
-			SessionMs: m.sessionMs, RebalanceMs: m.rebalanceMs, Assignment: m.assignment}
+			SessionMs: m.sessionMs, RebalanceMs: m.rebalanceMs, Assignment: orNil(m.assignment)}
 		for _, p := range m.protocols {
-			r.Protocols = append(r.Protocols, ProtocolRecord(p))
+			r.Protocols = append(r.Protocols, ProtocolRecord{Name: p.Name, Metadata: orNil(p.Metadata)})
 		}
 		ev.Members = append(ev.Members, r)
 	}
 	t.event(ev)
+}
+
+// orNil: empty and nil are the same bytes on disk, so they must be the same event.
+func orNil(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
 }
 
 // forget drops a member; whoever still waits in its name is told that it is gone.

@@ -1,0 +1,198 @@
+package group
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"lockstep/actors/core"
+)
+
+var update = flag.Bool("update", false, "write what the scripts answer into them")
+
+// Scripts read like a conversation: a line is a command, the lines with > below it are its answers.
+// "wait" lets milliseconds pass, "restart" is a new process. -update writes the answers: read the diff.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := (&script{world: newWorld(t), refs: []string{"?"}}).run(string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(want) {
+				t.Errorf("%s answers differently:\n%s", file, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+type script struct {
+	*world
+	refs []string
+}
+
+func (s *script) run(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "  >") {
+			continue
+		}
+		fmt.Fprintln(&out, line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, e := range s.line(line) {
+			fmt.Fprintln(&out, "  > "+render(e, func(r core.RequestID) string { return s.refs[r] }))
+		}
+	}
+	return out.String()
+}
+
+type args map[string]string
+
+func (a args) or(name, otherwise string) string {
+	if v, given := a[name]; given {
+		return v
+	}
+	return otherwise
+}
+
+func (a args) num(name string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(a.or(name, fmt.Sprint(otherwise)), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func (a args) optional(name string) *string {
+	if v, given := a[name]; given {
+		return &v
+	}
+	return nil
+}
+
+func (s *script) line(line string) []Effect {
+	s.t.Helper()
+	words := strings.Fields(line)
+	a := args{}
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		a[k] = v
+	}
+	if words[0] == "wait" {
+		n, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil {
+			s.t.Fatal(line, err)
+		}
+		return s.wait(n)
+	}
+	if words[0] == "restart" {
+		return s.restart()
+	}
+	if words[0] == "settings" {
+		s.settings.InitialDelayMs, s.settings.MaxSize = a.num("delay", 0), int32(a.num("max", 0))
+		return s.do(Resume{Settings: s.settings})
+	}
+	s.refs = append(s.refs, words[1])
+	return s.do(s.command(words[0], core.RequestID(len(s.refs)-1), words[1], a))
+}
+
+func (s *script) command(verb string, ref core.RequestID, name string, a args) Command {
+	group, gen := a.or("group", "g"), int32(a.num("gen", -1))
+	switch verb {
+	case "join":
+		c := JoinGroup{Ref: ref, Group: group, MemberID: a["member"], NewMemberID: a.or("new", name), InstanceID: a.optional("inst"),
+			ClientID: "c-" + name, ClientHost: "/127.0.0.1", ProtocolType: a.or("type", "consumer"),
+			SessionTimeoutMs: a.num("session", 10_000), RebalanceTimeoutMs: a.num("rebalance", 60_000)}
+		_, c.NeedsKnownID = a["v4"]
+		_, c.SkipsAssignment = a["v9"]
+		for p := range strings.SplitSeq(a.or("proto", "range"), ",") {
+			n, metadata, _ := strings.Cut(p, ":")
+			c.Protocols = append(c.Protocols, Protocol{n, []byte(metadata)})
+		}
+		return c
+	case "sync":
+		c := SyncGroup{Ref: ref, Group: group, Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst"),
+			Protocol: a.optional("proto"), ProtocolType: a.optional("type")}
+		for p := range strings.SplitSeq(a["give"], ",") {
+			if id, data, given := strings.Cut(p, ":"); given {
+				c.Assignments = append(c.Assignments, Assignment{id, []byte(data)})
+			}
+		}
+		return c
+	case "beat":
+		return Heartbeat{Ref: ref, Group: group, Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst")}
+	case "leave":
+		c := LeaveGroup{Ref: ref, Group: group}
+		for who := range strings.SplitSeq(a["who"], ",") {
+			id, inst, static := strings.Cut(who, "/")
+			l := Leaver{MemberID: id}
+			if static {
+				l.InstanceID = &inst
+			}
+			c.Members = append(c.Members, l)
+		}
+		return c
+	case "commit":
+		c := OffsetCommit{Ref: ref, Group: group, Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst")}
+		_, c.KnowsGroupNotFound = a["v9"]
+		for o := range strings.SplitSeq(a["at"], ",") {
+			var topic string
+			var p, off, epoch int
+			if _, err := fmt.Sscanf(strings.NewReplacer("/", " ", "@", " ", ":", " ").Replace(o), "%s %d %d %d", &topic, &p, &off, &epoch); err != nil {
+				s.t.Fatal(o, err)
+			}
+			c.Offsets = append(c.Offsets, OffsetToCommit{Topic: topic, TopicID: core.TopicID{byte(a.num("id", 0))}, Partition: int32(p), Offset: core.Offset(off),
+				LeaderEpoch: core.LeaderEpoch(epoch), Metadata: strings.Repeat("m", int(a.num("meta", 0)))})
+		}
+		return c
+	case "fetch":
+		c := OffsetFetch{Ref: ref, Group: group}
+		for o := range strings.SplitSeq(a["at"], ",") {
+			if topic, p, given := strings.Cut(o, "/"); given {
+				n, _ := strconv.Atoi(p)
+				c.Topics = append(c.Topics, TopicPartitions{Topic: topic, ID: core.TopicID{byte(a.num("id", 0))}, Partitions: []int32{int32(n)}})
+			}
+		}
+		return c
+	case "describe":
+		return DescribeGroup{Ref: ref, Group: group}
+	case "list":
+		c := ListGroups{Ref: ref}
+		if v, given := a["states"]; given {
+			c.States = strings.Split(v, ",")
+		}
+		if v, given := a["types"]; given {
+			c.Types = strings.Split(v, ",")
+		}
+		return c
+	default:
+		s.t.Fatalf("unknown verb %q", verb)
+		return nil
+	}
+}

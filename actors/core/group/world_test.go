@@ -1,0 +1,202 @@
+package group
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/actors/core"
+)
+
+// world drives a shard as the shell does, with a clock of its own, keeps what a journal would keep, and
+// checks the laws of machines at every step.
+type world struct {
+	t        *testing.T
+	s        *State
+	now      int64 // ms
+	timers   []int64
+	entries  []core.Entry
+	snapshot []byte
+	covered  int
+	settings Settings
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, s: Machine().Init(""), settings: DefaultSettings()}
+}
+
+func (s *State) clone() *State {
+	c := &State{groups: map[string]*committed{}, settings: s.settings, live: map[string]*live{}, armed: s.armed}
+	for name, l := range s.live {
+		c.live[name] = l.clone()
+	}
+	return c
+}
+
+func (w *world) do(cmd Command) []Effect {
+	w.t.Helper()
+	hard, soft := w.s.snapshot(), w.s.clone()
+	out := Machine().Decide(w.s, core.Now{Mono: w.now * ms, Wall: w.now}, cmd)
+	if after := w.s.clone(); !slices.Equal(hard, w.s.snapshot()) || !reflect.DeepEqual(soft, after) {
+		w.t.Fatalf("deciding %#v changed the state", cmd)
+	}
+	for _, ev := range out.Events {
+		if _, volatile := ev.(VolatileEvent); !volatile {
+			entry, durable := Machine().Encode(ev)
+			back, err := Machine().Decode(entry)
+			if !durable || err != nil || !reflect.DeepEqual(back, ev) {
+				w.t.Fatalf("decoding the encoded event gave (%v)\n got %#v\nwant %#v", err, back, ev)
+			}
+			w.entries = append(w.entries, entry)
+		}
+		Machine().Apply(w.s, ev)
+	}
+	for _, e := range out.Early {
+		timer, ok := e.(ArmTimer)
+		if !ok {
+			w.t.Fatalf("%T leaves before its event is durable", e)
+		}
+		w.timers = append(w.timers, timer.At)
+	}
+	w.check()
+	return out.Late
+}
+
+// check: what holds in every state of a live group.
+func (w *world) check() {
+	w.t.Helper()
+	for name, l := range w.s.live {
+		if (len(l.members) == 0) != (l.phase == Empty) && len(l.pending) == 0 {
+			w.t.Fatalf("group %s: %d members, %s", name, len(l.members), l.phase)
+		}
+		for id, m := range l.members {
+			if m.id != id || m.instance != nil && l.statics[*m.instance] != id {
+				w.t.Fatalf("group %s: member %s is filed under %s, statics %v", name, m.id, id, l.statics)
+			}
+			if m.joining && l.phase != Preparing || m.syncing && l.phase != Completing {
+				w.t.Fatalf("group %s is %s, yet %s waits (join %v, sync %v)", name, l.phase, id, m.joining, m.syncing)
+			}
+		}
+		if len(l.members) > 0 && l.members[l.leader] == nil {
+			w.t.Fatalf("group %s: leader %q is not a member", name, l.leader)
+		}
+		if at := l.earliest(); len(l.members) > 0 && at == 0 && l.phase != Completing {
+			w.t.Fatalf("group %s: nobody will ever look again", name)
+		}
+		if at := l.earliest(); at != 0 && (w.s.armed == 0 || w.s.armed > at) {
+			w.t.Fatalf("group %s is due at %d, the timer is armed for %d", name, at, w.s.armed)
+		}
+	}
+}
+
+// wait lets time pass and delivers ticks at the instants that were asked for.
+func (w *world) wait(millis int64) (late []Effect) {
+	until := w.now + millis
+	for {
+		slices.Sort(w.timers)
+		if len(w.timers) == 0 || w.timers[0] > until*ms {
+			break
+		}
+		w.now = max(w.now, (w.timers[0]+ms-1)/ms)
+		w.timers = w.timers[1:]
+		late = append(late, w.do(Tick{})...)
+	}
+	w.now = until
+	return late
+}
+
+// restart is a new process: all that is soft is gone, replay in two ways agrees.
+func (w *world) restart() []Effect {
+	w.t.Helper()
+	w.timers = nil
+	lived := w.s.snapshot()
+	for _, snapshot := range []bool{false, true} {
+		s, from := Machine().Init(""), 0
+		if snapshot && w.snapshot != nil {
+			var err error
+			if s, err = Machine().Restore("", w.snapshot); err != nil {
+				w.t.Fatal(err)
+			}
+			from = w.covered
+		}
+		for _, e := range w.entries[from:] {
+			ev, err := Machine().Decode(e)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			Machine().Apply(s, ev)
+		}
+		if !slices.Equal(s.snapshot(), lived) {
+			w.t.Fatalf("replay (snapshot %v) differs from what was lived", snapshot)
+		}
+		w.s = s
+	}
+	w.snapshot, w.covered = lived, len(w.entries)
+	return w.do(Resume{Settings: w.settings})
+}
+
+func render(e Effect, ref func(core.RequestID) string) string {
+	switch e := e.(type) {
+	case Joined:
+		if e.Code != 0 {
+			return strings.TrimSpace(fmt.Sprintf("%s: joined %s member=%s %s", ref(e.Ref), e.Code.Name(), e.MemberID, e.Text))
+		}
+		out := fmt.Sprintf("%s: joined gen=%d %s/%s leader=%s member=%s", ref(e.Ref), e.Generation, e.ProtocolType, e.Protocol, e.Leader, e.MemberID)
+		if e.SkipAssignment {
+			out += " skip"
+		}
+		for _, m := range e.Members {
+			out += fmt.Sprintf(" [%s%s %s]", m.MemberID, instance(m.InstanceID), m.Metadata)
+		}
+		return out
+	case Synced:
+		if e.Code != 0 {
+			return fmt.Sprintf("%s: synced %s", ref(e.Ref), e.Code.Name())
+		}
+		return fmt.Sprintf("%s: synced %s/%s assignment=%q", ref(e.Ref), e.ProtocolType, e.Protocol, e.Assignment)
+	case Beaten:
+		return fmt.Sprintf("%s: beat %s", ref(e.Ref), e.Code.Name())
+	case Left:
+		out := fmt.Sprintf("%s: left %s", ref(e.Ref), e.Code.Name())
+		for _, m := range e.Members {
+			out += fmt.Sprintf(" [%s%s %s]", m.MemberID, instance(m.InstanceID), m.Code.Name())
+		}
+		return out
+	case OffsetsCommitted:
+		out := ref(e.Ref) + ": committed"
+		for _, c := range e.Codes {
+			out += " " + c.Name()
+		}
+		return out
+	case OffsetsFetched:
+		out := fmt.Sprintf("%s: fetched %s", ref(e.Ref), e.Code.Name())
+		for _, o := range e.Offsets {
+			out += fmt.Sprintf(" %s/%d@%d:%d%q", o.Topic, o.Partition, o.Offset, o.LeaderEpoch, o.Metadata)
+		}
+		return out
+	case Described:
+		d := e.Description
+		out := fmt.Sprintf("%s: described found=%v %s gen=%d %s/%s leader=%s", ref(e.Ref), e.Found, d.State, d.Generation, d.ProtocolType, d.Protocol, d.Leader)
+		for _, m := range d.Members {
+			out += fmt.Sprintf(" [%s%s %s@%s %s %q]", m.MemberID, instance(m.InstanceID), m.ClientID, m.ClientHost, m.Metadata, m.Assignment)
+		}
+		return out
+	case Listed:
+		out := ref(e.Ref) + ": listed"
+		for _, g := range e.Groups {
+			out += fmt.Sprintf(" [%s %q %s %s]", g.Group, g.ProtocolType, g.State, g.Type)
+		}
+		return out
+	default:
+		panic(fmt.Sprintf("unknown effect %T", e))
+	}
+}
+
+func instance(id *string) string {
+	if id == nil {
+		return ""
+	}
+	return "(" + *id + ")"
+}
