@@ -1,0 +1,172 @@
+package front
+
+import (
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
+	"lockstep/protocol/batch"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// Produce v3–14. v5 brings the log start, v7 zstd, v8 per-record errors and texts, v9 is flexible, v10
+// leader hints, v13 topic ids, v14 the two errors of synchronous mirroring: older versions get them
+// mapped down, with the same text naming the mirror (D29).
+//
+// The batch is checked once, here; the partition actor fences, orders and appends; the HW actor decides
+// when, and with what error, the answer comes.
+
+// produce is one request on its way: the answer leaves when the last partition has answered.
+type produce struct {
+	version int16
+	acks    int16
+	slot    *Slot
+	img     *image.Image
+	now     core.Now
+
+	mu      sync.Mutex
+	resp    *kmsg.ProduceResponse
+	pending int
+	failed  bool
+}
+
+func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
+	p := &produce{version: r.Version, acks: r.Acks, slot: slot, img: f.broker.Image(), now: f.cluster.Now(),
+		resp: r.ResponseKind().(*kmsg.ProduceResponse), pending: 1}
+	for i := range r.Topics {
+		rt := &r.Topics[i]
+		topic, unknown := findTopic(p.img, rt.Topic, rt.TopicID, r.Version >= 13)
+		at := kmsg.ProduceResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID,
+			Partitions: make([]kmsg.ProduceResponseTopicPartition, len(rt.Partitions))}
+		p.resp.Topics = append(p.resp.Topics, at)
+		for j := range rt.Partitions {
+			rp := &rt.Partitions[j]
+			out := &at.Partitions[j]
+			*out = kmsg.NewProduceResponseTopicPartition()
+			out.Partition = rp.Partition
+			out.BaseOffset, out.LogAppendTime, out.LogStartOffset = -1, -1, -1
+			if unknown != perr.None {
+				p.refuse(out, unknown, "")
+				continue
+			}
+			f.append(p, r, topic, rp, out, from)
+		}
+	}
+	p.finish()
+}
+
+// patience is 90 % of what the client said it will wait, so that it hears the reason (R10).
+func patience(timeoutMs int32) time.Duration {
+	return time.Duration(max(timeoutMs, 0)) * time.Millisecond * 9 / 10
+}
+
+// append checks one partition's batch and hands it to the leader's actor.
+func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, rp *kmsg.ProduceRequestTopicPartition,
+	out *kmsg.ProduceResponseTopicPartition, from Client) {
+	replica, view, code := f.leaderHere(topic, rp.Partition)
+	switch {
+	case r.Acks < -1 || r.Acks > 1:
+		p.refuse(out, perr.InvalidRequiredAcks, "acks must be -1, 0 or 1")
+		return
+	case code != perr.None:
+		p.hintLeader(out, topic, rp.Partition, view)
+		p.refuse(out, code, "")
+		return
+	}
+	b, bad := batch.Produced(rp.Records, f.rulesOf(topic).at(p.now.Wall, r.Version))
+	switch {
+	case bad != nil:
+		// The batch is refused whole; the list tells the client which records it owes that to (compat-P03).
+		for _, record := range bad.Records {
+			out.ErrorRecords = append(out.ErrorRecords, kmsg.ProduceResponseTopicPartitionErrorRecord{
+				RelativeOffset: record.Index, ErrorMessage: text(record.Text)})
+		}
+		p.refuse(out, bad.Code, bad.Text)
+		return
+	case b.IsTransactional():
+		p.refuse(out, perr.TransactionalIdAuthorizationFailed, noTransactions)
+		return
+	}
+	deadline := p.now.Mono + patience(r.TimeoutMillis).Nanoseconds()
+	p.mu.Lock()
+	p.pending++
+	p.mu.Unlock()
+	replica.Ask(func(ref core.RequestID) partition.Command {
+		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID}
+	}, func(reply any) {
+		p.answered(out, reply)
+		p.finish()
+	})
+}
+
+// answered writes down what became of one batch. It runs on the partition actor's goroutine.
+func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any) {
+	switch e := reply.(type) {
+	case partition.AckProduce:
+		p.mu.Lock()
+		out.BaseOffset, out.LogStartOffset, out.LogAppendTime = int64(e.Base), int64(e.LogStart), e.LogAppendTime
+		p.mu.Unlock()
+	case partition.RefuseProduce:
+		p.refuse(out, e.Code, e.Text)
+	case shell.Failed:
+		p.refuse(out, e.Code, e.Text)
+	default:
+		panic("front: unknown answer to AppendBatch")
+	}
+}
+
+// refuse maps the code down to what the client's version knows; the text stays whole (D29).
+func (p *produce) refuse(out *kmsg.ProduceResponseTopicPartition, code perr.Code, why string) {
+	if why == "" {
+		why = code.Message()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = true
+	out.ErrorCode = int16(perr.ForVersion(messages.KeyProduce, p.version, code))
+	out.ErrorMessage = text(why)
+}
+
+// finish is called once per partition that was waited for, and once by the request itself.
+func (p *produce) finish() {
+	p.mu.Lock()
+	p.pending--
+	last, failed := p.pending == 0, p.failed
+	p.mu.Unlock()
+	switch {
+	case !last:
+	case p.acks != 0:
+		p.slot.Reply(p.resp)
+	case failed:
+		p.slot.HangUp()
+	default:
+		p.slot.Silent()
+	}
+}
+
+// hintLeader tells v10 clients where the leader is, as far as this broker knows (KIP-951).
+func (p *produce) hintLeader(out *kmsg.ProduceResponseTopicPartition, topic *image.Topic, index int32, view partition.View) {
+	if p.version < 10 || index < 0 || int(index) >= len(topic.Partitions) {
+		return
+	}
+	at := topic.Partitions[index]
+	b, ok := p.img.Brokers[at.Leader]
+	if !ok || !b.Live || at.LeaderEpoch < view.Epoch {
+		return
+	}
+	out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(at.Leader), int32(at.LeaderEpoch)
+	for _, known := range p.resp.Brokers {
+		if known.NodeID == int32(b.ID) {
+			return
+		}
+	}
+	n := kmsg.NewProduceResponseBroker()
+	n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+	p.resp.Brokers = append(p.resp.Brokers, n)
+}

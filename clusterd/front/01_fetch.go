@@ -1,0 +1,166 @@
+package front
+
+import (
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/broker"
+	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// Fetch v4–20. v5 brings the log start, v7 sessions (answered with id 0: every fetch is a full one), v9
+// leader epochs, v10 zstd, v11 racks, v12 is flexible and brings divergence, v13 topic ids, v16 node
+// endpoints, v19 and v20 are mirroring's: see mirror_fetch.go.
+//
+// A fetch is parked in every partition it asks for and looks again when one of them moves, when its
+// time is over, and first of all when it is its turn in the order of the connection. It reads on the
+// connection's writer goroutine, never through a partition actor's mailbox.
+
+// maxFetchBytes is fetch.max.bytes: the most that one answer carries beyond its first batch.
+const maxFetchBytes = 55 << 20
+
+// fetch is one request on its way.
+type fetch struct {
+	front  *Front
+	slot   *Slot
+	req    *messages.FetchRequest
+	mirror *mirrorFetch // nil for everybody but mirrors
+	late   time.Time
+	timer  *time.Timer
+
+	mu     sync.Mutex
+	parked map[place]parked
+	over   bool
+}
+
+// place is one partition of the request: indexes of topic and partition.
+type place struct{ topic, partition int }
+
+// parked is where a fetch waits. ref is 0 until the partition's actor has been asked.
+type parked struct {
+	replica *broker.Replica
+	ref     core.RequestID
+}
+
+func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
+	// Sessions are never given out, so none is known (compat-F07, F11). The answer has no session, and
+	// clients go on with full fetches.
+	if code := judgeSession(r); code != perr.None {
+		resp := r.ResponseKind().(*messages.FetchResponse)
+		resp.ErrorCode = int16(code)
+		slot.Reply(resp)
+		return
+	}
+	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{},
+		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond)}
+	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
+	q.mirror = f.takeReports(r, from)
+	slot.OnClose(q.end)
+	slot.Turn(q.attempt)
+}
+
+func judgeSession(r *messages.FetchRequest) perr.Code {
+	switch {
+	case r.Version < 7 || r.SessionId == 0 && r.SessionEpoch <= 0:
+		return perr.None
+	case r.SessionId != 0:
+		return perr.FetchSessionIdNotFound
+	default:
+		return perr.InvalidFetchSessionEpoch
+	}
+}
+
+// attempt reads what there is. It answers if that is enough, or an error cannot wait, or the time is
+// over (compat-F04); else it makes sure of being woken.
+func (q *fetch) attempt() (kmsg.Response, bool) {
+	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), maxFetchBytes), img: q.front.broker.Image()}
+	a.compose()
+	if a.urgent || a.bytes >= int(q.req.MinBytes) || !time.Now().Before(q.late) {
+		q.end()
+		return a.resp, true
+	}
+	q.park(a.watches)
+	return nil, false
+}
+
+// watch is what a partition must pass for the fetch to look again.
+type watch struct {
+	place   place
+	replica *broker.Replica
+	until   partition.Position
+	beyond  core.Offset
+}
+
+// park waits in every partition that is not waited in yet. A position that moved since it was read
+// wakes at once, because the partition compares with what was seen here.
+func (q *fetch) park(watches []watch) {
+	for _, w := range watches {
+		if !q.claim(w) {
+			continue
+		}
+		ref := w.replica.Ask(func(ref core.RequestID) partition.Command {
+			return partition.ParkFetch{Ref: ref, Until: w.until, Beyond: w.beyond}
+		}, func(any) { q.woken(w.place) })
+		q.mu.Lock()
+		_, waiting := q.parked[w.place] // not if the wake-up overtook us
+		if waiting {
+			q.parked[w.place] = parked{w.replica, ref}
+		}
+		over := q.over
+		q.mu.Unlock()
+		if over {
+			w.replica.Unpark(ref)
+			return
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.timer == nil && !q.over {
+		q.timer = time.AfterFunc(time.Until(q.late), q.slot.Look)
+	}
+}
+
+func (q *fetch) claim(w watch) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, waiting := q.parked[w.place]; waiting || q.over {
+		return false
+	}
+	q.parked[w.place] = parked{replica: w.replica}
+	return true
+}
+
+// woken runs on a partition actor's goroutine, or with a failure when that actor went away: looking
+// again tells the difference.
+func (q *fetch) woken(at place) {
+	q.mu.Lock()
+	delete(q.parked, at)
+	q.mu.Unlock()
+	q.slot.Look()
+}
+
+// end forgets whatever still waits. It runs when the answer is composed, or when nobody wants it.
+func (q *fetch) end() {
+	q.mu.Lock()
+	if q.over {
+		q.mu.Unlock()
+		return
+	}
+	q.over = true
+	waiting := q.parked
+	q.parked = nil
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.mu.Unlock()
+	for _, p := range waiting {
+		if p.ref != 0 {
+			p.replica.Unpark(p.ref)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package front
+
+import (
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/mirror"
+	"lockstep/protocol/perr"
+)
+
+// Metadata v0–13. v1 brings the controller, null apart from empty and racks, v2 the cluster id, v4 the
+// client's word on auto-creation, v5 offline replicas, v7 leader epochs, v8 authorized operations, v9 is
+// flexible, v10 topic ids, v12 questions by id, v13 an error for the whole answer.
+//
+// An answer comes from this broker's image alone, and that is the point: it may lag (D9).
+
+// noOperations says that authorized operations were not computed.
+const noOperations = -2147483648
+
+func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
+	names := f.topicsToCreate(r)
+	if len(names) == 0 {
+		slot.Reply(f.describeMetadata(r, nil))
+		return
+	}
+	f.withMirrors(func(all []mirror.Description) {
+		names = slices.DeleteFunc(names, func(name string) bool { return claims(all, name) })
+		f.createByName(names, func(refused map[string]perr.Code) { slot.Reply(f.describeMetadata(r, refused)) })
+	})
+}
+
+// topicsToCreate are the names asked for that do not exist and may be made by asking: the broker allows
+// it, the request allows it (before v4 a request always does), and the name is legal (compat-H03). Names
+// that a mirror of this cluster means to own are taken out afterwards (D26).
+func (f *Front) topicsToCreate(r *kmsg.MetadataRequest) []string {
+	if r.Version >= 4 && !r.AllowAutoTopicCreation || !f.autoCreates() {
+		return nil
+	}
+	var names []string
+	img := f.broker.Image()
+	for _, t := range r.Topics {
+		if t.Topic == nil || t.TopicID != ([16]byte{}) {
+			continue
+		}
+		if _, known := img.Names[*t.Topic]; known || !legalName(*t.Topic) {
+			continue
+		}
+		names = append(names, *t.Topic)
+	}
+	return names
+}
+
+// createByName makes topics with the defaults of the cluster and calls done with the refusals, once
+// this broker knows those that were made, or after a second.
+func (f *Front) createByName(names []string, done func(map[string]perr.Code)) {
+	var mu sync.Mutex
+	refused := map[string]perr.Code{}
+	finish := countdown(len(names), func() { f.whenKnown(names, func() { done(refused) }) })
+	for _, name := range names {
+		f.cluster.CreateTopic(controller.CreateTopic{Name: name, Partitions: -1, Replication: -1}, func(reply any) {
+			mu.Lock()
+			if code, _ := createdCode(reply); code != perr.None && code != perr.TopicAlreadyExists {
+				refused[name] = code
+			}
+			mu.Unlock()
+			finish()
+		})
+	}
+}
+
+// whenKnown calls done when this broker's image has the topics with leaders, or after a second: clients
+// produce right after they were told (compat-A10). It never blocks.
+func (f *Front) whenKnown(names []string, done func()) {
+	const step, steps = 5 * time.Millisecond, 200
+	var look func(n int)
+	look = func(n int) {
+		if n == steps || f.knowsLeaders(names) {
+			done()
+			return
+		}
+		time.AfterFunc(step, func() { look(n + 1) })
+	}
+	look(0)
+}
+
+func (f *Front) knowsLeaders(names []string) bool {
+	img := f.broker.Image()
+	for _, name := range names {
+		t, code := findTopic(img, name, core.TopicID{}, false)
+		if code != perr.None {
+			return false
+		}
+		for i, p := range t.Partitions {
+			if p.Leader == core.NoReplica {
+				continue // offline for a reason that waiting does not cure
+			}
+			b, ok := f.cluster.Broker(p.Leader)
+			if !ok {
+				return false
+			}
+			r, ok := b.Replica(core.PartitionID{Topic: t.ID, Index: int32(i)})
+			if !ok || !r.View().IsLeader {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]perr.Code) *kmsg.MetadataResponse {
+	img := f.broker.Image()
+	resp := r.ResponseKind().(*kmsg.MetadataResponse)
+	cluster := string(img.Cluster)
+	resp.ClusterID = &cluster
+	resp.ControllerID = int32(img.Controller)
+	resp.AuthorizedOperations = noOperations
+	for _, b := range liveBrokers(img) {
+		n := kmsg.NewMetadataResponseBroker()
+		n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+		resp.Brokers = append(resp.Brokers, n)
+	}
+	if asksForAll(r) {
+		for _, t := range img.Topics {
+			resp.Topics = append(resp.Topics, describeTopic(img, t, r.Version))
+		}
+		sort.Slice(resp.Topics, func(i, j int) bool { return *resp.Topics[i].Topic < *resp.Topics[j].Topic })
+		return resp
+	}
+	for _, asked := range r.Topics {
+		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, refused))
+	}
+	return resp
+}
+
+// asksForAll: at v0 an empty list means all topics, later only null does (compat-H01).
+func asksForAll(r *kmsg.MetadataRequest) bool {
+	if r.Version == 0 {
+		return len(r.Topics) == 0
+	}
+	return r.Topics == nil
+}
+
+func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic, version int16, refused map[string]perr.Code) kmsg.MetadataResponseTopic {
+	byID := asked.TopicID != [16]byte{}
+	var name string
+	if asked.Topic != nil {
+		name = *asked.Topic
+	}
+	out := kmsg.NewMetadataResponseTopic()
+	out.Topic, out.TopicID, out.AuthorizedOperations = asked.Topic, asked.TopicID, noOperations
+	if out.Topic == nil && version < 12 {
+		out.Topic = new(string)
+	}
+	switch t, code := findTopic(img, name, asked.TopicID, byID); {
+	case code == perr.None:
+		return describeTopic(img, t, version)
+	case byID:
+		out.ErrorCode = int16(code)
+	case !legalName(name):
+		out.ErrorCode = int16(perr.InvalidTopicException)
+	case refused[name] != perr.None:
+		out.ErrorCode = int16(refused[name])
+	default:
+		out.ErrorCode = int16(code)
+	}
+	return out
+}
+
+func describeTopic(img *image.Image, t *image.Topic, version int16) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	name := t.Name
+	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, noOperations
+	for i, p := range t.Partitions {
+		at := kmsg.NewMetadataResponseTopicPartition()
+		at.Partition, at.Leader, at.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)
+		at.Replicas, at.ISR = replicaIDs(p.Replicas), replicaIDs(p.ISR)
+		for _, id := range p.Replicas {
+			if !img.Brokers[id].Live {
+				at.OfflineReplicas = append(at.OfflineReplicas, int32(id))
+			}
+		}
+		// Clients crash or spin on a leader that is not in the list of brokers (compat-H04).
+		if !img.Brokers[p.Leader].Live {
+			at.Leader = int32(core.NoReplica)
+			at.ErrorCode = int16(perr.LeaderNotAvailable)
+		}
+		out.Partitions = append(out.Partitions, at)
+	}
+	return out
+}
+
+func liveBrokers(img *image.Image) []image.Broker {
+	list := allBrokers(img)
+	n := 0
+	for _, b := range list {
+		if b.Live {
+			list[n] = b
+			n++
+		}
+	}
+	return list[:n]
+}
+
+func allBrokers(img *image.Image) []image.Broker {
+	list := make([]image.Broker, 0, len(img.Brokers))
+	for _, b := range img.Brokers {
+		list = append(list, b)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	return list
+}
+
+func replicaIDs(ids []core.ReplicaID) []int32 {
+	list := make([]int32, len(ids))
+	for i, id := range ids {
+		list[i] = int32(id)
+	}
+	return list
+}

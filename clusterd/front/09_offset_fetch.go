@@ -1,0 +1,155 @@
+package front
+
+import (
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/group"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
+
+// OffsetFetch v1–10. v2 brings "all partitions" and an error for the whole answer, v5 leader epochs,
+// v6 is flexible, v7 require-stable (every offset is stable here: there are no transactions), v8 many
+// groups, v9 member epochs, v10 topic ids. A group never seen is no error (compat-K1).
+
+func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.OffsetFetchResponse)
+	img := f.broker.Image()
+	if r.Version < 8 {
+		f.offsetFetchOne(img, r, resp, slot)
+		return
+	}
+	resp.Groups = make([]kmsg.OffsetFetchResponseGroup, len(r.Groups))
+	done := countdown(len(r.Groups), func() { slot.Reply(resp) })
+	for i := range r.Groups {
+		rg, out := &r.Groups[i], &resp.Groups[i]
+		out.Group = rg.Group
+		cmd := group.OffsetFetch{Group: rg.Group}
+		if rg.Topics != nil {
+			cmd.Topics = []group.TopicPartitions{}
+		}
+		for _, rt := range rg.Topics {
+			asked := group.TopicPartitions{Topic: rt.Topic, Partitions: rt.Partitions}
+			if r.Version >= 10 {
+				topic, unknown := findTopic(img, "", rt.TopicID, true)
+				if unknown != perr.None {
+					out.Topics = append(out.Topics, unknownInFetch(rt, unknown))
+					continue
+				}
+				asked.Topic, asked.ID = topic.Name, topic.ID
+			}
+			cmd.Topics = append(cmd.Topics, asked)
+		}
+		f.askGroup(rg.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
+			defer done()
+			if code != perr.None {
+				out.Topics = nil
+				out.ErrorCode = int16(code)
+				return
+			}
+			fetched := reply.(group.OffsetsFetched)
+			out.ErrorCode = int16(fetched.Code)
+			eachTopic(fetched.Offsets, func(name string, list []group.FetchedOffset) {
+				t := kmsg.NewOffsetFetchResponseGroupTopic()
+				t.Topic = name
+				if topic, ok := img.TopicNamed(name); ok {
+					t.TopicID = topic.ID
+				} else if r.Version >= 10 {
+					return // deleted since: by id it has no name any more
+				}
+				for _, o := range list {
+					p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
+					p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = o.Partition, int64(o.Offset), int32(o.LeaderEpoch), &o.Metadata
+					t.Partitions = append(t.Partitions, p)
+				}
+				out.Topics = append(out.Topics, t)
+			})
+		})
+	}
+}
+
+func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.OffsetFetchResponseGroupTopic {
+	t := kmsg.NewOffsetFetchResponseGroupTopic()
+	t.TopicID = rt.TopicID
+	for _, index := range rt.Partitions {
+		p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch, p.ErrorCode = index, -1, -1, int16(code)
+		p.Metadata = new(string)
+		t.Partitions = append(t.Partitions, p)
+	}
+	return t
+}
+
+// offsetFetchOne serves the versions that ask for one group. Before v2 an error has no place but each
+// partition (compat-G06).
+func (f *Front) offsetFetchOne(_ *image.Image, r *kmsg.OffsetFetchRequest, resp *kmsg.OffsetFetchResponse, slot *Slot) {
+	cmd := group.OffsetFetch{Group: r.Group}
+	if r.Topics != nil || r.Version < 2 {
+		cmd.Topics = []group.TopicPartitions{}
+	}
+	for _, rt := range r.Topics {
+		cmd.Topics = append(cmd.Topics, group.TopicPartitions{Topic: rt.Topic, Partitions: rt.Partitions})
+	}
+	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
+		var offsets []group.FetchedOffset
+		if code == perr.None {
+			fetched := reply.(group.OffsetsFetched)
+			code, offsets = fetched.Code, fetched.Offsets
+		}
+		if code != perr.None && r.Version < 2 {
+			for _, rt := range r.Topics {
+				for _, index := range rt.Partitions {
+					offsets = append(offsets, group.FetchedOffset{Topic: rt.Topic, Partition: index, Offset: core.Unknown, LeaderEpoch: core.NoEpoch})
+				}
+			}
+		}
+		eachTopic(offsets, func(name string, list []group.FetchedOffset) {
+			t := kmsg.NewOffsetFetchResponseTopic()
+			t.Topic = name
+			for _, o := range list {
+				p := kmsg.NewOffsetFetchResponseTopicPartition()
+				p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = o.Partition, int64(o.Offset), int32(o.LeaderEpoch), &o.Metadata
+				if r.Version < 2 {
+					p.ErrorCode = int16(code)
+				}
+				t.Partitions = append(t.Partitions, p)
+			}
+			resp.Topics = append(resp.Topics, t)
+		})
+		resp.ErrorCode = int16(code)
+		slot.Reply(resp)
+	})
+}
+
+// eachTopic calls f for each run of offsets of one topic.
+func eachTopic(offsets []group.FetchedOffset, f func(name string, list []group.FetchedOffset)) {
+	for from := 0; from < len(offsets); {
+		to := from + 1
+		for to < len(offsets) && offsets[to].Topic == offsets[from].Topic {
+			to++
+		}
+		f(offsets[from].Topic, offsets[from:to])
+		from = to
+	}
+}
+
+// countdown makes a function whose n-th call calls last; with n == 0 it is called at once.
+func countdown(n int, last func()) func() {
+	if n == 0 {
+		last()
+		return func() {}
+	}
+	var mu sync.Mutex
+	return func() {
+		mu.Lock()
+		n--
+		zero := n == 0
+		mu.Unlock()
+		if zero {
+			last()
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package front
+
+import (
+	"lockstep/actors/broker"
+	"lockstep/actors/core"
+	"lockstep/actors/core/registration"
+	"lockstep/actors/shell"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// RegisterMirrorSyncTopic v0: a destination asks this source to gate acks on it. The same message travels
+// over the bus, which is why the work is a function of the cluster alone.
+
+func (f *Front) registerMirrorSyncTopic(r *messages.RegisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
+	Register(f.cluster, r, func(resp *messages.RegisterMirrorSyncTopicResponse) { slot.Reply(resp) })
+}
+
+// Register asks the registration ledger once per topic and answers when all have been judged. reply runs
+// on the ledger's goroutine, or on the caller's.
+func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, reply func(*messages.RegisterMirrorSyncTopicResponse)) {
+	resp := r.ResponseKind().(*messages.RegisterMirrorSyncTopicResponse)
+	resp.ClusterId = string(c.ID())
+	resp.Topics = make([]messages.RegisterMirrorSyncTopicResponseTopicResult, len(r.Topics))
+	key := core.MirrorKey{Cluster: core.ClusterID(r.ClusterId), Mirror: core.MirrorName(r.MirrorName)}
+	done := countdown(len(r.Topics), func() { reply(resp) })
+	for i := range r.Topics {
+		t, out := &r.Topics[i], &resp.Topics[i]
+		*out = messages.NewRegisterMirrorSyncTopicResponseTopicResult()
+		out.TopicName, out.TopicId = t.TopicName, t.TopicId
+		cmd := registration.RegisterTopic{
+			Key: key, Topic: t.TopicId, Name: t.TopicName,
+			Generation: core.Generation(t.Generation), Echo: core.ReleaseNumber(t.EchoRelease),
+			Recovery: t.RecoveryPromotion, Incarnation: t.DataIncarnation, MinISR: t.MinIsr, CanGate: true,
+		}
+		for _, id := range t.Path {
+			cmd.Path = append(cmd.Path, core.ClusterID(id))
+		}
+		c.Registration(func(ref core.RequestID) registration.Command { cmd.Ref = ref; return cmd }, func(answer any) {
+			defer done()
+			switch e := answer.(type) {
+			case registration.RegisterAnswered:
+				out.ErrorCode, out.ErrorMessage = int16(e.Code), text(e.Text)
+				out.RegistrationEpoch, out.ReleaseNumber, out.NewestGeneration = int64(e.Epoch), int64(e.Number), int64(e.Newest)
+				for _, g := range e.Gates {
+					at := messages.NewRegisterMirrorSyncTopicResponseGate()
+					at.Partition, at.LeaderEpoch, at.GateStart = g.Partition, int32(g.LeaderEpoch), int64(g.Start)
+					out.Gates = append(out.Gates, at)
+				}
+			case shell.Failed:
+				out.ErrorCode, out.ErrorMessage = int16(perr.CoordinatorNotAvailable), text(e.Text)
+			default:
+				panic("front: unknown answer to RegisterTopic")
+			}
+		})
+	}
+}

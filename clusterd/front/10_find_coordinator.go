@@ -1,0 +1,57 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
+
+// FindCoordinator v0–6. v1 brings kinds of coordinators, v3 is flexible, v4 many keys at once, v5 and v6
+// only new errors and kinds. Version 0 must be shown: old librdkafka infers features from it.
+
+const (
+	coordinatorGroup int8 = 0
+	coordinatorTxn   int8 = 1
+)
+
+func (f *Front) findCoordinator(r *kmsg.FindCoordinatorRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.FindCoordinatorResponse)
+	if r.Version < 4 {
+		c := f.coordinatorOf(r.CoordinatorType, r.CoordinatorKey)
+		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
+		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
+		slot.Reply(resp)
+		return
+	}
+	for _, key := range r.CoordinatorKeys {
+		resp.Coordinators = append(resp.Coordinators, f.coordinatorOf(r.CoordinatorType, key))
+	}
+	slot.Reply(resp)
+}
+
+func (f *Front) coordinatorOf(kind int8, key string) kmsg.FindCoordinatorResponseCoordinator {
+	out := kmsg.NewFindCoordinatorResponseCoordinator()
+	out.Key, out.NodeID, out.Port = key, -1, -1
+	refuse := func(code perr.Code, why string) kmsg.FindCoordinatorResponseCoordinator {
+		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+		return out
+	}
+	switch {
+	case kind == coordinatorTxn:
+		// See InitProducerId: the code that every client treats as final.
+		return refuse(perr.TransactionalIdAuthorizationFailed, noTransactions)
+	case kind != coordinatorGroup:
+		return refuse(perr.InvalidRequest, "only consumer groups have coordinators here")
+	case key == "":
+		return refuse(perr.InvalidGroupId, perr.InvalidGroupId.Message())
+	}
+	img := f.broker.Image()
+	owner := f.cluster.GroupOwner(img, key)
+	b, ok := img.Brokers[owner]
+	if owner == core.NoReplica || !ok {
+		return refuse(perr.CoordinatorNotAvailable, "no broker is live")
+	}
+	out.NodeID, out.Host, out.Port = int32(b.ID), b.Host, b.Port
+	return out
+}

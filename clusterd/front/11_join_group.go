@@ -1,0 +1,69 @@
+package front
+
+import (
+	"net"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/group"
+	"lockstep/protocol/perr"
+)
+
+// JoinGroup v0–9. v1 brings the rebalance time-out, v4 MEMBER_ID_REQUIRED (compat-G03), v5 static
+// members, v6 is flexible, v7 the protocol type, v8 a reason, v9 skipping the assignment.
+
+func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
+	cmd := group.JoinGroup{
+		Group: r.Group, MemberID: r.MemberID, InstanceID: r.InstanceID,
+		ClientID: from.ID, ClientHost: clientHost(from),
+		NeedsKnownID:       r.Version >= 4 && r.InstanceID == nil,
+		SkipsAssignment:    r.Version >= 9,
+		ProtocolType:       r.ProtocolType,
+		SessionTimeoutMs:   int64(r.SessionTimeoutMillis),
+		RebalanceTimeoutMs: int64(r.RebalanceTimeoutMillis),
+	}
+	if r.Version == 0 {
+		cmd.RebalanceTimeoutMs = cmd.SessionTimeoutMs
+	}
+	stem := from.ID
+	if r.InstanceID != nil {
+		stem = *r.InstanceID
+	}
+	cmd.NewMemberID = stem + "-" + uuid.NewString()
+	for _, p := range r.Protocols {
+		cmd.Protocols = append(cmd.Protocols, group.Protocol{Name: p.Name, Metadata: p.Metadata})
+	}
+	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
+		if code != perr.None {
+			reply = group.Joined{Code: code, Generation: -1, MemberID: r.MemberID}
+		}
+		slot.Reply(joined(r, reply.(group.Joined)))
+	})
+}
+
+func joined(r *kmsg.JoinGroupRequest, j group.Joined) *kmsg.JoinGroupResponse {
+	resp := r.ResponseKind().(*kmsg.JoinGroupResponse)
+	resp.ErrorCode, resp.Generation = int16(j.Code), j.Generation
+	resp.ProtocolType, resp.Protocol = text(j.ProtocolType), text(j.Protocol)
+	if r.Version < 7 {
+		resp.Protocol = &j.Protocol // not nullable yet
+	}
+	resp.LeaderID, resp.SkipAssignment, resp.MemberID = j.Leader, j.SkipAssignment, j.MemberID
+	for _, m := range j.Members {
+		out := kmsg.NewJoinGroupResponseMember()
+		out.MemberID, out.InstanceID, out.ProtocolMetadata = m.MemberID, m.InstanceID, m.Metadata
+		resp.Members = append(resp.Members, out)
+	}
+	return resp
+}
+
+// clientHost is the peer's address as Kafka writes it.
+func clientHost(from Client) string {
+	host, _, err := net.SplitHostPort(from.Addr)
+	if err != nil {
+		host = from.Addr
+	}
+	return "/" + host
+}

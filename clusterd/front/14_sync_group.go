@@ -1,0 +1,35 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/group"
+	"lockstep/protocol/perr"
+)
+
+// SyncGroup v0–5. v3 brings static members, v4 is flexible, v5 states protocol type and name both ways.
+
+func (f *Front) syncGroup(r *kmsg.SyncGroupRequest, _ Client, slot *Slot) {
+	cmd := group.SyncGroup{Group: r.Group, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID}
+	if r.Version >= 5 {
+		cmd.ProtocolType, cmd.Protocol = r.ProtocolType, r.Protocol
+	}
+	for _, a := range r.GroupAssignment {
+		cmd.Assignments = append(cmd.Assignments, group.Assignment{MemberID: a.MemberID, Data: a.MemberAssignment})
+	}
+	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
+		resp := r.ResponseKind().(*kmsg.SyncGroupResponse)
+		resp.MemberAssignment = []byte{}
+		if code == perr.None {
+			s := reply.(group.Synced)
+			code = s.Code
+			resp.ProtocolType, resp.Protocol = text(s.ProtocolType), text(s.Protocol)
+			if s.Assignment != nil {
+				resp.MemberAssignment = s.Assignment
+			}
+		}
+		resp.ErrorCode = int16(code)
+		slot.Reply(resp)
+	})
+}

@@ -1,0 +1,47 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/group"
+	"lockstep/protocol/perr"
+)
+
+// DescribeGroups v0–6. v3 brings authorized operations, v4 static members, v5 is flexible, v6 tells an
+// unknown group by GROUP_ID_NOT_FOUND instead of the state "Dead".
+
+func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.DescribeGroupsResponse)
+	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(r.Groups))
+	done := countdown(len(r.Groups), func() { slot.Reply(resp) })
+	for i, id := range r.Groups {
+		out := &resp.Groups[i]
+		*out = kmsg.NewDescribeGroupsResponseGroup()
+		out.Group, out.AuthorizedOperations = id, noOperations
+		f.askGroup(id, func(ref core.RequestID) group.Command {
+			return group.DescribeGroup{Ref: ref, Group: id}
+		}, func(reply any, code perr.Code) {
+			defer done()
+			if code != perr.None {
+				out.ErrorCode, out.ErrorMessage = int16(code), text(code.Message())
+				return
+			}
+			describeGroup(out, reply.(group.Described), r.Version)
+		})
+	}
+}
+
+func describeGroup(out *kmsg.DescribeGroupsResponseGroup, d group.Described, version int16) {
+	if !d.Found && version >= 6 {
+		out.ErrorCode, out.ErrorMessage = int16(perr.GroupIdNotFound), text("group "+out.Group+" does not exist")
+	}
+	g := d.Description
+	out.State, out.ProtocolType, out.Protocol = g.State.String(), g.ProtocolType, g.Protocol
+	for _, m := range g.Members {
+		at := kmsg.NewDescribeGroupsResponseGroupMember()
+		at.MemberID, at.InstanceID, at.ClientID, at.ClientHost = m.MemberID, m.InstanceID, m.ClientID, m.ClientHost
+		at.ProtocolMetadata, at.MemberAssignment = m.Metadata, m.Assignment
+		out.Members = append(out.Members, at)
+	}
+}

@@ -1,0 +1,67 @@
+package front
+
+import (
+	"regexp"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// ApiVersions v0–5. v3 brings the client's software name, v5 the cluster and node it believes to talk
+// to. The list is the same on every broker of a cluster (compat §1.3 rule 9).
+
+// features are finalized in every cluster of this version; mirror.sync.version is what a source must
+// show before a destination asks it to gate.
+var features = []string{"mirror.sync.version", "mirror.version"}
+
+var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+
+func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.ApiVersionsResponse)
+	resp.ErrorCode = int16(f.judgeHandshake(r))
+	for _, a := range messages.APIs() {
+		if a.Advertised {
+			resp.ApiKeys = append(resp.ApiKeys, shown(a))
+		}
+	}
+	img := f.broker.Image()
+	resp.FinalizedFeaturesEpoch = img.Version
+	for _, name := range features {
+		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: name, MinVersion: 0, MaxVersion: 1})
+		resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{Name: name, MinVersionLevel: 1, MaxVersionLevel: 1})
+	}
+	slot.Reply(resp)
+}
+
+func (f *Front) judgeHandshake(r *kmsg.ApiVersionsRequest) perr.Code {
+	if r.Version >= 3 && !(softwareName.MatchString(r.ClientSoftwareName) && softwareName.MatchString(r.ClientSoftwareVersion)) {
+		return perr.InvalidRequest
+	}
+	if r.Version < 5 || r.ClusterID == nil && r.NodeID == -1 {
+		return perr.None
+	}
+	if r.ClusterID == nil || r.NodeID == -1 {
+		return perr.InvalidRequest
+	}
+	// A client that reached a node of the other datacenter through a reused address learns it here
+	// instead of mixing the two (compat §1.3 rule 6).
+	if *r.ClusterID != string(f.cluster.ID()) || r.NodeID != int32(f.broker.ID()) {
+		return perr.RebootstrapRequired
+	}
+	return perr.None
+}
+
+// unsupportedApiVersions answers a version we do not know: error 35, the layout of v0, and only the
+// range of this api, so that the client asks again (compat §1.3 rule 3).
+func unsupportedApiVersions() *kmsg.ApiVersionsResponse {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.ErrorCode = int16(perr.UnsupportedVersion)
+	resp.ApiKeys = []kmsg.ApiVersionsResponseApiKey{shown(apis[messages.KeyApiVersions].API)}
+	return resp
+}
+
+func shown(a messages.API) kmsg.ApiVersionsResponseApiKey {
+	return kmsg.ApiVersionsResponseApiKey{ApiKey: a.Key, MinVersion: a.ShownMin, MaxVersion: a.ShownMax}
+}

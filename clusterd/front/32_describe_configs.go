@@ -1,0 +1,126 @@
+package front
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/mirror"
+	"lockstep/protocol/perr"
+)
+
+// DescribeConfigs v1–4. v1 brings sources and synonyms, v3 types and documentation, v4 is flexible.
+// Topics come from the table of settings (compat-A12); a broker shows besides where the cluster's NATS
+// is, which is how a destination learns it (D19).
+
+// natsURL is read-only and told only by the BROKER resource.
+const natsURL = "lockstep.nats.url"
+
+// clusterMirror is the KIP's resource type of a mirror.
+const clusterMirror kmsg.ConfigResourceType = 64
+
+func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *Slot) {
+	if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
+		slot.Reply(f.answerConfigs(r, nil))
+		return
+	}
+	f.withMirrors(func(all []mirror.Description) { slot.Reply(f.answerConfigs(r, all)) })
+}
+
+func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.Description) *kmsg.DescribeConfigsResponse {
+	resp := r.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	resp.Resources = make([]kmsg.DescribeConfigsResponseResource, len(r.Resources))
+	img := f.broker.Image()
+	for i, rr := range r.Resources {
+		out := &resp.Resources[i]
+		*out = kmsg.NewDescribeConfigsResponseResource()
+		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
+		list, code, why := f.settingsOf(img, rr, mirrors)
+		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+		for _, s := range list {
+			if rr.ConfigNames == nil || slices.Contains(rr.ConfigNames, s.Name) {
+				out.Configs = append(out.Configs, describeSetting(s, r))
+			}
+		}
+	}
+	return resp
+}
+
+func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResource, mirrors []mirror.Description) ([]setting, perr.Code, string) {
+	var list []setting
+	switch rr.ResourceType {
+	case kmsg.ConfigResourceTypeTopic:
+		if !legalName(rr.ResourceName) {
+			return nil, perr.InvalidTopicException, perr.InvalidTopicException.Message()
+		}
+		topic, code := findTopic(img, rr.ResourceName, core.TopicID{}, false)
+		if code != perr.None {
+			return nil, code, code.Message()
+		}
+		for _, s := range controller.Settings {
+			if s.Scope&controller.TopicScope != 0 {
+				list = append(list, f.topicSetting(s, topic))
+			}
+		}
+		return list, perr.None, ""
+	case kmsg.ConfigResourceTypeBroker:
+		if rr.ResourceName == "" {
+			return nil, perr.None, "" // there are no cluster-wide overrides
+		}
+		if rr.ResourceName != strconv.Itoa(int(f.broker.ID())) {
+			return nil, perr.InvalidRequest, fmt.Sprintf("this is broker %d, ask broker %s itself", f.broker.ID(), rr.ResourceName)
+		}
+		for _, s := range controller.Settings {
+			if s.Scope&controller.BrokerScope != 0 {
+				list = append(list, f.brokerSetting(s))
+			}
+		}
+		nats := f.brokerSetting(controller.Setting{Name: natsURL, Type: controller.String,
+			Meaning: "Where mirrors of other clusters reach this cluster's NATS; empty: over the Kafka port only."})
+		return append(list, nats), perr.None, ""
+	case clusterMirror:
+		return mirrorSettings(mirrors, core.MirrorName(rr.ResourceName))
+	default:
+		return nil, perr.InvalidRequest, fmt.Sprintf("resource type %d has no settings here; topics (2), brokers (4) and mirrors (64) have", rr.ResourceType)
+	}
+}
+
+// mirrorSettings lists what a mirror was created or altered with. Mirrors have no defaults to show.
+func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setting, perr.Code, string) {
+	for _, m := range mirrors {
+		if m.Mirror != name {
+			continue
+		}
+		var list []setting
+		for _, key := range slices.Sorted(maps.Keys(m.Config)) {
+			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, value: m.Config[key], source: kmsg.ConfigSourceDynamicTopicConfig}
+			list = append(list, s)
+		}
+		return list, perr.None, ""
+	}
+	return nil, perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in this cluster", name)
+}
+
+func describeSetting(s setting, r *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {
+	out := kmsg.NewDescribeConfigsResponseResourceConfig()
+	out.Name, out.Value = s.Name, &s.value
+	out.Source, out.IsDefault, out.ReadOnly = s.source, s.source == kmsg.ConfigSourceDefaultConfig, s.readOnly
+	out.ConfigType = kmsg.ConfigType(s.Type)
+	if r.IncludeSynonyms {
+		for _, from := range s.synonyms {
+			y := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+			y.Name, y.Value, y.Source = s.Name, &from.value, from.source
+			out.ConfigSynonyms = append(out.ConfigSynonyms, y)
+		}
+	}
+	if r.IncludeDocumentation {
+		out.Documentation = text(s.Meaning)
+	}
+	return out
+}

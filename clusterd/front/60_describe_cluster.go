@@ -1,0 +1,37 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/protocol/perr"
+)
+
+// DescribeCluster v0–2. v1 brings the endpoint type, v2 fenced brokers. The cluster id is never null:
+// Connect refuses to start without one (compat-H12).
+
+// brokerEndpoints is the only endpoint type: this process has no separate controllers.
+const brokerEndpoints = 1
+
+func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, _ Client, slot *Slot) {
+	img := f.broker.Image()
+	resp := r.ResponseKind().(*kmsg.DescribeClusterResponse)
+	resp.EndpointType = r.EndpointType
+	resp.ClusterID = string(img.Cluster)
+	resp.ControllerID = int32(img.Controller)
+	resp.ClusterAuthorizedOperations = noOperations
+	if r.Version >= 1 && r.EndpointType != brokerEndpoints {
+		resp.ErrorCode = int16(perr.UnsupportedEndpointType)
+		resp.ErrorMessage = text("this cluster has broker endpoints only")
+		slot.Reply(resp)
+		return
+	}
+	for _, b := range allBrokers(img) {
+		if !b.Live && !r.IncludeFencedBrokers {
+			continue
+		}
+		n := kmsg.NewDescribeClusterResponseBroker()
+		n.NodeID, n.Host, n.Port, n.IsFenced = int32(b.ID), b.Host, b.Port, !b.Live
+		resp.Brokers = append(resp.Brokers, n)
+	}
+	slot.Reply(resp)
+}

@@ -1,0 +1,122 @@
+package front
+
+import (
+	"slices"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/mirror"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// DescribeClusterMirrors v0. Any broker answers for all partitions: they share the mirror's actor. -1
+// means unknown, never zero.
+
+func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*messages.DescribeClusterMirrorsResponse)
+	f.withMirrors(func(all []mirror.Description) {
+		for _, name := range r.MirrorNames {
+			if !slices.ContainsFunc(all, func(d mirror.Description) bool { return string(d.Mirror) == name }) {
+				out := messages.NewDescribeClusterMirrorsResponseMirror()
+				out.MirrorName, out.ErrorCode = name, int16(perr.UnknownClusterMirror)
+				out.ErrorMessage = text("no mirror " + name + " in cluster " + string(f.cluster.ID()))
+				resp.Mirrors = append(resp.Mirrors, out)
+			}
+		}
+		for _, d := range all {
+			if len(r.MirrorNames) == 0 || slices.Contains(r.MirrorNames, string(d.Mirror)) {
+				resp.Mirrors = append(resp.Mirrors, describeMirror(d))
+			}
+		}
+		if r.ClusterId != nil {
+			resp.LookupResults = lookUpEpochs(all, core.ClusterID(*r.ClusterId), r.LastMirrorEpochLookups)
+		}
+		slot.Reply(resp)
+	})
+}
+
+func describeMirror(d mirror.Description) messages.DescribeClusterMirrorsResponseMirror {
+	out := messages.NewDescribeClusterMirrorsResponseMirror()
+	out.MirrorName, out.SourceClusterId, out.SourceBootstrap = string(d.Mirror), string(d.SourceCluster), d.Config[bootstrapServers]
+	out.IncludePatterns, out.ExcludePatterns = d.Include, d.Exclude
+	for _, t := range d.Topics {
+		out.Topics = append(out.Topics, describeMirroredTopic(t))
+	}
+	return out
+}
+
+func describeMirroredTopic(t mirror.TopicDescription) messages.DescribeClusterMirrorsResponseTopic {
+	out := messages.NewDescribeClusterMirrorsResponseTopic()
+	out.TopicName, out.TopicId = t.Name, t.Topic
+	out.DesiredMirrorType, out.EffectiveMirrorType, out.RecoveryPending = int8(t.Desired), int8(t.Effective), t.Recovery
+	out.Phase, out.State, out.ArmedPartitions = t.Phase.String(), t.State, t.Armed
+	out.ClaimTimeMs, out.ClaimTimeIndex = claim(t.T)
+	out.Unconfirmed, out.Partial, out.Reporting = t.Unconfirmed, t.Partial, t.Reporting
+	out.ContactTimeMs = known(t.ContactWall)
+	out.RegistrationEpoch, out.Generation, out.ReleaseNumber = int64(t.Epoch), int64(t.Generation), int64(t.Release)
+	out.RetryAttempt, out.ErrorMessage = t.RetryAttempt, text(t.ErrorMessage)
+	for _, p := range t.Partitions {
+		at := messages.NewDescribeClusterMirrorsResponsePartition()
+		at.PartitionIndex, at.StateValue = p.Partition, p.State
+		at.SourceOffset, at.DestinationOffset, at.Lag = int64(p.SourceOffset), int64(p.DestinationOffset), p.Lag
+		at.RetryAttempt, at.ErrorMessage = int16(min(p.RetryAttempt, 1<<15-1)), text(p.ErrorMessage)
+		at.Armed, at.ZeroRpoFrom = p.Armed, int64(p.ZeroRPOFrom)
+		at.ClaimTimeMs, _ = claim(p.T)
+		at.FailingSinceMs = known(p.FailingSinceWall)
+		at.SourceEpoch, at.LastMirrorEpoch = int32(p.SourceEpoch), int32(p.LastMirroredEpoch)
+		out.Partitions = append(out.Partitions, at)
+	}
+	return out
+}
+
+// claim renders T; -1 says that there is none.
+func claim(t mirror.ClaimTime) (clock, index int64) {
+	if t == (mirror.ClaimTime{}) {
+		return -1, -1
+	}
+	return t.Clock, t.Index
+}
+
+func known(wall int64) int64 {
+	if wall == 0 {
+		return -1
+	}
+	return wall
+}
+
+// lookUpEpochs answers a cluster that asks up to where we followed it: the key is the other cluster and
+// the topic id, whatever the mirror is called.
+func lookUpEpochs(all []mirror.Description, source core.ClusterID, asked []messages.DescribeClusterMirrorsRequestLookup) []messages.DescribeClusterMirrorsResponseLookupResult {
+	var results []messages.DescribeClusterMirrorsResponseLookupResult
+	for _, q := range asked {
+		out := messages.NewDescribeClusterMirrorsResponseLookupResult()
+		out.TopicId = q.TopicId
+		for _, index := range q.Partitions {
+			at := messages.NewDescribeClusterMirrorsResponseLookupPartition()
+			at.PartitionIndex, at.LastMirrorEpoch = index, int32(lastMirrored(all, source, q.TopicId, index))
+			out.Partitions = append(out.Partitions, at)
+		}
+		results = append(results, out)
+	}
+	return results
+}
+
+func lastMirrored(all []mirror.Description, source core.ClusterID, topic core.TopicID, index int32) core.LeaderEpoch {
+	epoch := core.NoEpoch
+	for _, d := range all {
+		if d.SourceCluster != source {
+			continue
+		}
+		for _, t := range d.Topics {
+			if t.Topic != topic {
+				continue
+			}
+			for _, p := range t.Partitions {
+				if p.Partition == index {
+					epoch = max(epoch, p.LastMirroredEpoch)
+				}
+			}
+		}
+	}
+	return epoch
+}

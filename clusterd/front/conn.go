@@ -1,0 +1,225 @@
+package front
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockstep/protocol/messages"
+)
+
+// Client is who sent a request.
+type Client struct {
+	ID   string // client id; "" when the client gave none
+	Addr string
+}
+
+// conn is one client connection: the goroutine that reads, the ordered window of slots, and the
+// goroutine that writes (D8). It is not an actor, and its end fails nothing but its own requests.
+type conn struct {
+	front  *Front
+	net    net.Conn
+	window chan *pending
+	memory *Memory // requests of this connection
+	done   chan struct{}
+	once   sync.Once
+	flight atomic.Int64 // requests read and not yet answered
+}
+
+// pending is a slot with what its answer needs on the wire.
+type pending struct {
+	*Slot
+	correlation int32
+	bytes       int64
+}
+
+func newConn(f *Front, n net.Conn) *conn {
+	return &conn{
+		front:  f,
+		net:    n,
+		window: make(chan *pending, f.limits.Requests),
+		memory: NewMemory(f.limits.ConnBytes),
+		done:   make(chan struct{}),
+	}
+}
+
+// close ends the connection from any goroutine, at most once.
+func (c *conn) close() {
+	c.once.Do(func() {
+		close(c.done)
+		c.net.Close()
+	})
+}
+
+// serve runs the connection to its end and returns when nothing of it is left.
+func (c *conn) serve() {
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		defer c.close()
+		c.write()
+	}()
+	err := c.read()
+	c.close()
+	<-wrote
+	// The writer is gone, so whatever the reader queued meanwhile is ours to let go.
+	for {
+		select {
+		case p := <-c.window:
+			c.drop(p)
+			continue
+		default:
+		}
+		break
+	}
+	if err != nil {
+		c.front.log.Warn("connection closed", "client", c.net.RemoteAddr().String(), "reason", err.Error())
+	}
+}
+
+// drop lets go of a slot whose answer nobody will read.
+func (c *conn) drop(p *pending) {
+	p.abandon()
+	c.release(p)
+}
+
+func (c *conn) release(p *pending) {
+	c.memory.Give(p.bytes)
+	c.front.memory.Give(p.bytes)
+	c.flight.Add(-1)
+}
+
+// read is the reader goroutine. A nil error is an ordinary end.
+func (c *conn) read() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a handler panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	in := bufio.NewReaderSize(c.net, 32<<10)
+	for {
+		size, key, err := c.next(in)
+		if err != nil {
+			return ordinaryEnd(err)
+		}
+		p := &pending{Slot: NewSlot(), bytes: int64(size)}
+		if !c.admit(key, p.bytes) {
+			return nil
+		}
+		c.flight.Add(1)
+		c.net.SetReadDeadline(time.Now().Add(c.front.limits.Stall))
+		frame, err := readFrame(in, size)
+		if err != nil {
+			c.release(p)
+			return ordinaryEnd(err)
+		}
+		if err := c.start(p, frame); err != nil {
+			return err
+		}
+	}
+}
+
+// admit waits until the request fits; false when the connection ended meanwhile. Only produces wait for
+// the process: everything else is small, and some of it is what lets waiting produces go.
+func (c *conn) admit(key int16, n int64) bool {
+	if !c.memory.Take(n, c.done) {
+		return false
+	}
+	if key != messages.KeyProduce {
+		c.front.memory.Force(n)
+		return true
+	}
+	if !c.front.memory.Take(n, c.done) {
+		c.memory.Give(n)
+		return false
+	}
+	return true
+}
+
+// next waits for the length and the key of the next frame. Idle time counts only while nothing is in
+// flight: a client that waits for its long poll is not idle (compat-S06).
+func (c *conn) next(in *bufio.Reader) (size int, key int16, err error) {
+	for {
+		c.net.SetReadDeadline(time.Now().Add(c.front.limits.Idle))
+		prefix, err := in.Peek(4)
+		if errors.Is(err, os.ErrDeadlineExceeded) && len(prefix) == 0 && c.flight.Load() > 0 {
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		// The length alone is enough to refuse, before anything is allocated (compat-P07).
+		size = int(int32(binary.BigEndian.Uint32(prefix)))
+		if size < 10 || size > c.front.limits.Frame {
+			return 0, 0, fmt.Errorf("frame length %d is not within 10..%d (socket.request.max.bytes)", size, c.front.limits.Frame)
+		}
+		if prefix, err = in.Peek(6); err != nil {
+			return 0, 0, err
+		}
+		key = int16(binary.BigEndian.Uint16(prefix[4:]))
+		if key != messages.KeyProduce && size > c.front.limits.SmallFrame {
+			return 0, 0, fmt.Errorf("frame length %d of api key %d is above %d", size, key, c.front.limits.SmallFrame)
+		}
+		in.Discard(4)
+		return size, key, nil
+	}
+}
+
+// start decodes one frame, queues its slot and hands it to the handler.
+func (c *conn) start(p *pending, frame []byte) error {
+	h, body, err := readHeader(frame)
+	if err != nil {
+		c.release(p)
+		return err
+	}
+	p.correlation = h.correlation
+	a := apis[h.key]
+	handle := func() error { return nil }
+	switch {
+	case a == nil || !a.Serves(h.version):
+		if h.key != messages.KeyApiVersions {
+			c.release(p)
+			return fmt.Errorf("api key %d version %d is not served here (compat §1.3 rule 7)", h.key, h.version)
+		}
+		handle = func() error { p.Reply(unsupportedApiVersions()); return nil }
+	default:
+		req, err := decode(h, body)
+		if err != nil {
+			c.release(p)
+			return fmt.Errorf("api key %d version %d: %w", h.key, h.version, err)
+		}
+		from := Client{Addr: c.net.RemoteAddr().String()}
+		if h.clientID != nil {
+			from.ID = *h.clientID
+		}
+		handle = func() error { a.handle(c.front, req, from, p.Slot); return nil }
+	}
+	// A full window stops the reader here: that is the backpressure (D8).
+	select {
+	case c.window <- p:
+	case <-c.done:
+		c.drop(p)
+		return nil
+	}
+	return handle()
+}
+
+// ordinaryEnd turns the ways in which clients simply leave into nil, so that they are not logged.
+func ordinaryEnd(err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &op):
+		return nil
+	default:
+		return err
+	}
+}

@@ -1,0 +1,163 @@
+package front
+
+import (
+	"lockstep/actors/broker"
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// answer is one attempt at a response to a fetch.
+type answer struct {
+	*fetch
+	img     *image.Image
+	resp    *messages.FetchResponse
+	budget  int // bytes left
+	bytes   int // record bytes taken
+	urgent  bool
+	watches []watch
+}
+
+// compose lists every partition that was asked for, with data as long as the budget lasts (compat-F02).
+func (a *answer) compose() {
+	r := a.req
+	a.resp = r.ResponseKind().(*messages.FetchResponse)
+	for i := range r.Topics {
+		rt := &r.Topics[i]
+		topic, unknown := findTopic(a.img, rt.Topic, rt.TopicId, r.Version >= 13)
+		out := messages.NewFetchResponseTopic()
+		out.Topic, out.TopicId = rt.Topic, rt.TopicId
+		out.Partitions = make([]messages.FetchResponsePartition, len(rt.Partitions))
+		for j := range rt.Partitions {
+			at := &out.Partitions[j]
+			*at = messages.NewFetchResponsePartition()
+			at.PartitionIndex = rt.Partitions[j].Partition
+			at.HighWatermark, at.LastStableOffset, at.LogStartOffset, at.PreferredReadReplica = -1, -1, -1, -1
+			at.Records = []byte{} // never null (compat-F16)
+			if unknown != perr.None {
+				a.refuse(at, unknown)
+				continue
+			}
+			a.partition(place{i, j}, topic, &rt.Partitions[j], at)
+		}
+		a.resp.Responses = append(a.resp.Responses, out)
+	}
+}
+
+type (
+	askedPartition    = messages.FetchRequestPartition
+	answeredPartition = messages.FetchResponsePartition
+)
+
+// refuse answers a partition with an error, beside which nothing is stated (compat-F15).
+func (a *answer) refuse(at *answeredPartition, code perr.Code) {
+	at.ErrorCode = int16(code)
+	at.HighWatermark, at.LastStableOffset, at.LogStartOffset = -1, -1, -1
+	a.urgent = true
+}
+
+// partition answers for one partition this broker knows.
+func (a *answer) partition(at place, topic *image.Topic, asked *askedPartition, out *answeredPartition) {
+	replica, view, code := a.front.leaderHere(topic, asked.Partition)
+	if code == perr.None {
+		code = fenceEpoch(view, asked.CurrentLeaderEpoch)
+	}
+	if code != perr.None {
+		a.refuse(out, code)
+		a.mirror.state(out, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, nil)
+		return
+	}
+	id := replica.ID()
+	defer func() { a.mirror.state(out, id, replica) }()
+	until, code := a.mirror.bound(id, a.req.IsolationLevel)
+	if code != perr.None {
+		a.refuse(out, code)
+		return
+	}
+	from := core.Offset(asked.FetchOffset)
+	// Below the log start is out of range always, before divergence is looked at (compat-F13). Between
+	// HW and LEO the offset is valid and the answer waits (compat-F12, F14).
+	if from < view.LogStart || from > view.LEO {
+		a.refuse(out, perr.OffsetOutOfRange)
+		return
+	}
+	out.HighWatermark, out.LastStableOffset, out.LogStartOffset = int64(view.HW), int64(view.LSO), int64(view.LogStart)
+	if a.req.IsolationLevel == 1 {
+		out.AbortedTransactions = []messages.FetchResponseAbortedTransaction{}
+	}
+	if a.diverges(view, asked, out) {
+		return
+	}
+	a.read(at, replica, view, until, asked, out)
+}
+
+// diverges tells a reader whose last fetched epoch ended elsewhere where to truncate to.
+func (a *answer) diverges(view partition.View, asked *askedPartition, out *answeredPartition) bool {
+	if a.req.Version < 12 || asked.LastFetchedEpoch < 0 {
+		return false
+	}
+	epoch, end := epochEnd(view, core.LeaderEpoch(asked.LastFetchedEpoch))
+	switch {
+	case end == core.Unknown:
+		a.refuse(out, perr.OffsetOutOfRange) // an epoch from a future this leader does not know
+		return true
+	case int32(epoch) < asked.LastFetchedEpoch || int64(end) < asked.FetchOffset:
+		out.DivergingEpoch.Epoch, out.DivergingEpoch.EndOffset = int32(epoch), int64(end)
+		a.urgent = true
+		return true
+	default:
+		return false
+	}
+}
+
+// read takes whole batches. The first batch of the answer is taken whatever its size, else a reader
+// whose limits are below it would ask for the same offset for ever; it is the only one (compat-F01, F03).
+func (a *answer) read(at place, replica *broker.Replica, view partition.View, until partition.Position,
+	asked *askedPartition, out *answeredPartition) {
+	below := position(view, until)
+	from := core.Offset(asked.FetchOffset)
+	a.watches = append(a.watches, watch{place: at, replica: replica, until: until, beyond: max(below, from)})
+	if from >= below || a.budget <= 0 && a.bytes > 0 {
+		return
+	}
+	room := min(int(asked.PartitionMaxBytes), a.budget)
+	batches, err := replica.Read(from, below, max(room, 0))
+	if err != nil {
+		a.front.log.Error("reading a partition failed", "partition", replica.ID().String(), "offset", int64(from), "reason", err.Error())
+		a.refuse(out, perr.KafkaStorageError)
+		return
+	}
+	for i, b := range batches {
+		if b.Last >= below || len(b.Bytes) > room && (i > 0 || a.bytes > 0) {
+			break
+		}
+		if a.req.Version < 10 && isZstd(b.Bytes) {
+			a.refuse(out, perr.UnsupportedCompressionType) // compat-F19
+			out.Records = []byte{}
+			return
+		}
+		out.Records = append(out.Records, b.Bytes...)
+		room -= len(b.Bytes)
+		a.budget -= len(b.Bytes)
+		a.bytes += len(b.Bytes)
+	}
+}
+
+// position is what a reader of a kind may read below.
+func position(v partition.View, until partition.Position) core.Offset {
+	switch until {
+	case partition.PositionHW:
+		return v.HW
+	case partition.PositionLSO:
+		return min(v.LSO, v.HW)
+	case partition.PositionLEO:
+		return v.LEO
+	default:
+		panic("front: unknown position")
+	}
+}
+
+// isZstd looks at the compression bits of a batch header.
+func isZstd(b []byte) bool { return len(b) > 22 && b[22]&7 == 4 }

@@ -1,0 +1,154 @@
+// Package front is the Kafka protocol side of a logical broker: one listener, one handler file per api
+// key, numbered by it. It decodes, asks the actors, and encodes; it decides nothing that must survive.
+package front
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"lockstep/actors/broker"
+)
+
+// Limits bound what clients can make a listener hold.
+type Limits struct {
+	Requests   int           // requests in flight per connection
+	ConnBytes  int64         // bytes of requests in flight per connection
+	Frame      int           // socket.request.max.bytes: the largest produce
+	SmallFrame int           // the largest frame of every other api
+	Idle       time.Duration // connections.max.idle.ms
+	Stall      time.Duration // how long a peer may take for the next piece of a frame
+}
+
+// DefaultLimits are those of D26.
+func DefaultLimits() Limits {
+	return Limits{
+		Requests:   64,
+		ConnBytes:  64 << 20,
+		Frame:      100 << 20,
+		SmallFrame: 8 << 20,
+		Idle:       10 * time.Minute,
+		Stall:      time.Minute,
+	}
+}
+
+// ProcessBytes is the bound of the Memory that the listeners of one process share (D26).
+const ProcessBytes = 512 << 20
+
+// Config is what a listener serves and within which bounds.
+type Config struct {
+	Cluster *broker.Cluster
+	Broker  *broker.Broker
+	Memory  *Memory // shared by all listeners of the process
+	Limits  Limits
+	// Settings are the broker settings the operator gave, by Kafka's names, and lockstep.nats.url.
+	Settings map[string]string
+	// Source asks the source cluster of a mirror; nil where this process makes no mirrors.
+	Source Source
+	Log    *slog.Logger
+}
+
+// Front serves Kafka clients for one logical broker. Serve and Close may be called from any goroutine.
+type Front struct {
+	cluster  *broker.Cluster
+	broker   *broker.Broker
+	memory   *Memory
+	limits   Limits
+	settings map[string]string
+	source   Source
+	log      *slog.Logger
+	rules    rulesByTopic
+
+	mu     sync.Mutex
+	closed bool
+	lines  map[net.Listener]bool
+	conns  map[*conn]bool
+	live   sync.WaitGroup
+}
+
+// New makes a front that serves nobody yet.
+func New(c Config) *Front {
+	return &Front{
+		cluster:  c.Cluster,
+		broker:   c.Broker,
+		memory:   c.Memory,
+		limits:   c.Limits,
+		settings: c.Settings,
+		source:   c.Source,
+		log:      c.Log,
+		lines:    map[net.Listener]bool{},
+		conns:    map[*conn]bool{},
+	}
+}
+
+// Serve accepts connections until Close, and owns the listener from now on. It returns nil after Close.
+func (f *Front) Serve(l net.Listener) error {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return l.Close()
+	}
+	f.lines[l] = true
+	f.live.Add(1)
+	f.mu.Unlock()
+	defer f.live.Done()
+	for {
+		n, err := l.Accept()
+		if err == nil {
+			f.take(n)
+			continue
+		}
+		if f.isClosed() {
+			return nil
+		}
+		var wait net.Error
+		if errors.As(err, &wait) && wait.Timeout() || errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		// Out of file descriptors, or a connection that was reset while it queued: both pass.
+		f.log.Warn("accepting a connection failed", "listener", l.Addr().String(), "reason", err.Error())
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (f *Front) isClosed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+func (f *Front) take(n net.Conn) {
+	c := newConn(f, n)
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		n.Close()
+		return
+	}
+	f.conns[c] = true
+	f.live.Add(1)
+	f.mu.Unlock()
+	go func() {
+		defer f.live.Done()
+		c.serve()
+		f.mu.Lock()
+		delete(f.conns, c)
+		f.mu.Unlock()
+	}()
+}
+
+// Close ends listeners and connections and returns when every goroutine of the front has ended.
+func (f *Front) Close() {
+	f.mu.Lock()
+	f.closed = true
+	for l := range f.lines {
+		l.Close()
+	}
+	for c := range f.conns {
+		c.close()
+	}
+	f.mu.Unlock()
+	f.live.Wait()
+}

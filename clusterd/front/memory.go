@@ -1,0 +1,65 @@
+package front
+
+import "sync"
+
+// Memory bounds the bytes of requests that were read and not yet answered. One Memory is shared by all
+// listeners of a process (D26: 512 MiB); each connection has one of its own (64 MiB).
+type Memory struct {
+	limit int64
+
+	mu    sync.Mutex
+	held  int64
+	freed chan struct{} // closed and replaced at every release that somebody waits for
+}
+
+// NewMemory makes a budget of limit bytes.
+func NewMemory(limit int64) *Memory {
+	return &Memory{limit: limit, freed: make(chan struct{})}
+}
+
+// Take waits until n bytes fit and takes them; false if stop was closed first. A request that is larger
+// than the whole budget is let in when nothing else is held, else it would wait for ever.
+func (m *Memory) Take(n int64, stop <-chan struct{}) bool {
+	for {
+		m.mu.Lock()
+		if m.held == 0 || m.held+n <= m.limit {
+			m.held += n
+			m.mu.Unlock()
+			return true
+		}
+		freed := m.freed
+		m.mu.Unlock()
+		select {
+		case <-freed:
+		case <-stop:
+			return false
+		}
+	}
+}
+
+// Force takes n bytes without waiting. What releases a waiting produce (a mirror's fetch, a
+// heartbeat) must never wait behind the produces it would release.
+func (m *Memory) Force(n int64) {
+	m.mu.Lock()
+	m.held += n
+	m.mu.Unlock()
+}
+
+// Give returns n bytes.
+func (m *Memory) Give(n int64) {
+	if n == 0 {
+		return
+	}
+	m.mu.Lock()
+	m.held -= n
+	close(m.freed)
+	m.freed = make(chan struct{})
+	m.mu.Unlock()
+}
+
+// Held is the number of bytes taken now.
+func (m *Memory) Held() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held
+}

@@ -1,0 +1,67 @@
+package front
+
+import (
+	"math"
+	"strings"
+	"sync"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/batch"
+)
+
+// topicRules are the settings of a topic that its batches must keep to, read once per version of the
+// topic: a produce must not parse settings.
+type topicRules struct {
+	topic      *image.Topic
+	maxBytes   int64
+	compacted  bool
+	appendTime bool
+	before     int64 // ms
+	after      int64 // ms
+}
+
+// rulesByTopic is cleared when it is full, so that topics that come and go do not stay.
+type rulesByTopic struct {
+	mu    sync.Mutex
+	rules map[core.TopicID]topicRules
+}
+
+const rulesKept = 10_000
+
+func (f *Front) rulesOf(t *image.Topic) topicRules {
+	f.rules.mu.Lock()
+	defer f.rules.mu.Unlock()
+	if r, ok := f.rules.rules[t.ID]; ok && r.topic == t {
+		return r
+	}
+	r := topicRules{
+		topic:      t,
+		maxBytes:   f.topicNumber("max.message.bytes", t),
+		compacted:  strings.Contains(f.topicWord("cleanup.policy", t), "compact"),
+		appendTime: f.topicWord("message.timestamp.type", t) == "LogAppendTime",
+		before:     f.topicNumber("message.timestamp.before.max.ms", t),
+		after:      f.topicNumber("message.timestamp.after.max.ms", t),
+	}
+	if f.rules.rules == nil || len(f.rules.rules) >= rulesKept {
+		f.rules.rules = map[core.TopicID]topicRules{}
+	}
+	f.rules.rules[t.ID] = r
+	return r
+}
+
+// at makes the rules of one produce: wall is Unix ms. A bound that leaves the range of time is none.
+func (r topicRules) at(wall int64, version int16) batch.Rules {
+	out := batch.Rules{Version: version, MaxBytes: r.maxBytes, Compacted: r.compacted}
+	if r.appendTime {
+		out.AppendTime = wall
+		return out
+	}
+	if r.before < wall {
+		out.Oldest = wall - r.before
+	}
+	if r.after < math.MaxInt64-wall {
+		out.Newest = wall + r.after
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package front
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// piece is how much is written under one write deadline, so that a slow reader of a large answer is
+// not mistaken for a dead one.
+const piece = 1 << 20
+
+// write is the writer goroutine: it takes slots in request order and writes each when it is ready.
+func (c *conn) write() {
+	w := writer{conn: c}
+	for {
+		var p *pending
+		select {
+		case p = <-c.window:
+		default:
+			if !w.flush() {
+				return
+			}
+			select {
+			case p = <-c.window:
+			case <-c.done:
+				return
+			}
+		}
+		// Answers that are ready leave together; nobody waits behind one that is not.
+		if !p.settled() && !w.flush() {
+			c.drop(p)
+			return
+		}
+		if !w.one(p) {
+			return
+		}
+	}
+}
+
+type writer struct {
+	conn *conn
+	buf  []byte
+}
+
+// one waits for p and buffers its answer; false ends the connection.
+func (w *writer) one(p *pending) (ok bool) {
+	c := w.conn
+	delivered := false
+	defer func() {
+		if r := recover(); r != nil {
+			c.front.log.Error("an answer could not be composed", "client", c.net.RemoteAddr().String(),
+				"reason", fmt.Sprint(r), "stack", string(debug.Stack()))
+			ok = false
+		}
+		if !delivered {
+			p.abandon()
+		}
+		c.release(p)
+	}()
+	r, ok := p.Wait(c.done)
+	if !ok {
+		w.flush() // answers before this one are complete and owed
+		return false
+	}
+	delivered = true
+	if r == nil {
+		return true
+	}
+	w.buf = appendResponse(w.buf, p.correlation, r)
+	if len(w.buf) < piece {
+		return true
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() bool {
+	c := w.conn
+	for rest := w.buf; len(rest) > 0; {
+		n := min(len(rest), piece)
+		c.net.SetWriteDeadline(time.Now().Add(c.front.limits.Stall))
+		if _, err := c.net.Write(rest[:n]); err != nil {
+			return false
+		}
+		rest = rest[n:]
+	}
+	if cap(w.buf) > 2*piece {
+		w.buf = nil // one large answer must not pin its memory for the life of the connection
+	} else {
+		w.buf = w.buf[:0]
+	}
+	return true
+}
