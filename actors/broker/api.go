@@ -161,6 +161,9 @@ func (r *Replica) Ask(build func(core.RequestID) partition.Command, reply func(a
 	case partition.AppendBatch, partition.AppendMirrored:
 		// Before anything is appended: a full volume refuses, it does not poison.
 		if err := r.store.Admit(); err != nil {
+			if lost := r.store.Err(); lost != nil {
+				r.broker.volumeLost(lost)
+			}
 			reply(shell.Failed{Code: perr.KafkaStorageError, Text: err.Error()})
 			return ref
 		}

@@ -30,6 +30,7 @@ type Cluster struct {
 	ledger    atomic.Pointer[registration.Ledger]
 	restarted chan struct{} // closed when the controller has published everything it knows
 	once      sync.Once
+	stats     stats
 
 	controller   *shell.Ref[controller.Command]
 	registration *shell.Ref[registration.Command]
@@ -38,8 +39,8 @@ type Cluster struct {
 	mu      sync.RWMutex
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
 	acked   map[core.PartitionID]*atomic.Int64
-	prefix  int32 // of our own producer ids, 0 until there are some
-	highest int64 // producer id under prefix that was found in a log
+	prefix  int32           // of our own producer ids, 0 until there are some
+	ids     map[int32]int64 // highest producer id found in a log, by prefix
 }
 
 // Options say what a cluster is made of.

@@ -43,7 +43,10 @@ func (r *Replica) tellHighWatermark(cmd highwater.Command) {
 	switch started := cmd.(type) {
 	case highwater.LeaderStarted:
 		r.floor.Store(nil)
-		started.HW = max(started.HW, min(core.Offset(r.acked.Load()), started.LEO))
+		if known := min(core.Offset(r.acked.Load()), started.LEO); known > started.HW {
+			started.HW = known
+			r.partition.Tell(partition.Advanced{Epoch: started.Epoch, HW: known})
+		}
 		r.highwater.Tell(started)
 		r.tellImage()
 	case highwater.StepDown:
@@ -98,6 +101,7 @@ func (r *Replica) performHighWatermark(f highwater.Effect) {
 	switch e := f.(type) {
 	case highwater.Advance:
 		raise(r.acked, e.HW)
+		r.confirmed(len(e.Confirmed))
 		r.partition.Tell(partition.Advanced{Epoch: e.Epoch, HW: e.HW, Confirmed: e.Confirmed})
 	case highwater.Refuse:
 		r.partition.Tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})

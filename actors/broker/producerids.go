@@ -58,24 +58,20 @@ func (p *producerIDs) answered(answer any) {
 	}
 }
 
-// ownPrefix is what all producer ids of this cluster begin with, 0 until there are some. The controller
-// replays before the logs do.
-func (c *Cluster) ownPrefix() int32 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.prefix
-}
-
-// sawProducerID notes the highest own id of a log: a control stream that was restored must not hand it
-// out again (C13).
-func (c *Cluster) sawProducerID(id int64) {
+// sawProducerIDs notes the highest ids of a log, by prefix: a control stream that was restored must not
+// hand them out again (C13).
+func (c *Cluster) sawProducerIDs(highest map[int32]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.highest = max(c.highest, id)
+	for prefix, id := range highest {
+		c.ids[prefix] = max(c.ids[prefix], id)
+	}
 }
 
+// highestProducerID is the highest id of our own prefix in any local log, 0 if there is none. Logs also
+// hold ids of other clusters, under other prefixes.
 func (c *Cluster) highestProducerID() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.highest
+	return c.ids[c.prefix]
 }

@@ -30,6 +30,8 @@ type Replica struct {
 	gates atomic.Pointer[highwater.PublishGates]
 	floor atomic.Pointer[highwater.PublishFloor]
 
+	ackMode AckMode // of the newest ledger entry; the HW actor's own
+
 	// telling orders roles and images that come from the feed and from the actors themselves: the one
 	// that is sent last was read last.
 	telling   sync.Mutex
@@ -77,7 +79,7 @@ func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed f
 			<-ready
 			v := partition.Describe(s)
 			r.view.Store(&v)
-			c.sawProducerID(partition.HighestProducerID(s, c.ownPrefix()))
+			c.sawProducerIDs(partition.HighestProducerIDs(s))
 			partitionTold()
 			r.started(again)
 		},
@@ -93,6 +95,7 @@ func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed f
 		Perform: func(f highwater.Effect) {
 			r.performHighWatermark(f)
 		},
+		Observe: r.observe,
 		Started: func(s *highwater.State, again bool) {
 			<-ready
 			raise(r.acked, highwater.HighWatermark(s))
@@ -142,7 +145,7 @@ func (r *Replica) tellRole() {
 		return
 	}
 	if p.Leader != r.broker.id {
-		r.partition.Tell(partition.Follow{Epoch: p.LeaderEpoch, Leader: p.Leader, Self: r.broker.id})
+		r.partition.Tell(partition.Follow{Epoch: p.LeaderEpoch, Leader: p.Leader})
 		return
 	}
 	if int32(p.LeaderEpoch) < r.notBefore.Load() {
@@ -151,7 +154,7 @@ func (r *Replica) tellRole() {
 	r.sentEpoch = max(r.sentEpoch, p.LeaderEpoch)
 	m := img.Mirrors[r.id.Topic]
 	role := roleOf(img, r.id.Topic)
-	lead := partition.Lead{Self: r.broker.id, Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas}
+	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas}
 	if role != partition.Writable {
 		lead.Mirror, lead.Session = m.Mirror, m.Session
 	}

@@ -24,7 +24,7 @@ func Start(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}),
-		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, acked: map[core.PartitionID]*atomic.Int64{},
+		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, acked: map[core.PartitionID]*atomic.Int64{}, ids: map[int32]int64{},
 	}
 	if o.Exit != nil {
 		c.system.Exit = o.Exit

@@ -164,6 +164,9 @@ func (a *machineActor[S, C, E, F]) decide(cmd C) {
 			entries = append(entries, entry)
 			a.log(ev, entry)
 		}
+		if a.spec.Observe != nil {
+			a.spec.Observe(ev)
+		}
 	}
 	if len(entries) > 0 {
 		if seq := a.spec.Journal.Append(a.spec.Stream, entries, a.done); seq > a.ref.tickets.issued {

@@ -25,6 +25,8 @@ type Spec[S, C, E, F any] struct {
 	Timer func(f F) (at int64, ok bool)
 	// Perform does an effect that is neither a reply nor a timer.
 	Perform func(f F)
+	// Observe sees every event once it is applied, replays excepted: metrics are views of events. Optional.
+	Observe func(E)
 	// Compact may drop effects that later ones of the same release make pointless. Optional.
 	Compact func(released []F) []F
 	// Started is called after each replay, before the first command; again says that a panic led to it.

@@ -1,0 +1,181 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+func TestAckedRecordsAreReadableAtOnceAndEverywhereSoon(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	for i := range 20 {
+		at := r.mustAck(leader, fmt.Sprint(i))
+		if at != core.Offset(i) {
+			t.Fatalf("record %d at offset %d", i, at)
+		}
+		if v := leader.View(); v.HW <= at {
+			t.Fatalf("acknowledged %d while HW is %d", at, v.HW)
+		}
+	}
+	for _, b := range r.Brokers() {
+		replica, _ := b.Replica(id)
+		r.eventually("every replica has all records", func() bool { return replica.View().LEO == 20 })
+		if got := r.values(replica); len(got) != 20 || got[19] != "19" {
+			t.Fatalf("broker %d: %v", b.ID(), got)
+		}
+	}
+}
+
+func TestStoppedLeaderGivesWayTruncatesAndRejoins(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	old := r.leader(id)
+	epoch := old.View().Epoch
+	r.mustAck(old, "before")
+	r.command(r.StopBroker, old.Broker())
+	next := r.leader(id)
+	if next.Broker() == old.Broker() || next.View().Epoch <= epoch {
+		t.Fatalf("leader %d in epoch %d after %d in %d", next.Broker(), next.View().Epoch, old.Broker(), epoch)
+	}
+	if slices.Contains(r.isr(id), old.Broker()) {
+		t.Fatalf("stopped broker %d is in ISR %v", old.Broker(), r.isr(id))
+	}
+	if f, ok := r.produce(old, -1, "late").(shell.Failed); !ok || f.Code != perr.NotLeaderOrFollower {
+		t.Fatalf("stopped leader answered %+v", f)
+	}
+	r.mustAck(next, "after")
+	r.command(r.StartBroker, old.Broker())
+	r.eventually("the ISR is whole again", func() bool { return len(r.isr(id)) == 3 })
+	r.mustAck(next, "whole")
+	back, _ := r.replica(old.Broker(), id)
+	r.eventually("the rejoined replica has everything", func() bool { return back.View().LEO == 3 })
+	if got := r.values(back); !slices.Equal(got, []string{"before", "after", "whole"}) {
+		t.Fatalf("rejoined: %v", got)
+	}
+}
+
+func TestRestartKeepsWhatWasAckedAndRaisesTheEpoch(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	epoch := leader.View().Epoch
+	for i := range 50 {
+		r.mustAck(leader, fmt.Sprint(i))
+	}
+	r.crash()
+	leader = r.leader(id)
+	if leader.View().Epoch <= epoch {
+		t.Fatalf("epoch %d after %d", leader.View().Epoch, epoch)
+	}
+	r.eventually("HW covers what was acknowledged", func() bool { return leader.View().HW >= 50 })
+	if got := r.values(leader); len(got) < 50 || got[49] != "49" {
+		t.Fatalf("after the crash: %v", got)
+	}
+	r.mustAck(leader, "more")
+}
+
+func TestPoisonedVolumeLeavesTheISRAndAcksGoOn(t *testing.T) {
+	for _, who := range []string{"leader", "follower"} {
+		t.Run(who, func(t *testing.T) {
+			r := memoryRig(t, 3)
+			id := r.create("orders")
+			leader := r.leader(id)
+			r.mustAck(leader, "before")
+			victim := leader.Broker()
+			if who == "follower" {
+				victim = victim%3 + 1
+			}
+			r.memory(victim).Poison(errors.New("input/output error"))
+			answer := r.produce(leader, -1, "during") // whoever is hurt hears of it by this write
+			if who == "leader" {
+				if f, ok := answer.(shell.Failed); !ok || f.Code != perr.KafkaStorageError {
+					t.Fatalf("poisoned leader answered %+v", answer)
+				}
+			} else if _, ok := answer.(partition.AckProduce); !ok {
+				t.Fatalf("with a poisoned follower: %+v", answer)
+			}
+			r.eventually("the broker is fenced", func() bool { return !r.Newest().Brokers[victim].Live })
+			if slices.Contains(r.isr(id), victim) {
+				t.Fatalf("poisoned %d in ISR %v", victim, r.isr(id))
+			}
+			r.mustAck(r.leader(id), "after")
+			if len(r.exits) != 0 {
+				t.Fatal("process exit:", <-r.exits)
+			}
+		})
+	}
+}
+
+// alien is a command no machine knows: deciding it panics.
+type alien struct{ partition.Command }
+
+func TestPanickedLeaderComesBackInANewEpoch(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	epoch := leader.View().Epoch
+	r.mustAck(leader, "before")
+	leader.Tell(alien{})
+	r.eventually("a new epoch", func() bool { l := r.leader(id); return l.View().Epoch > epoch })
+	next := r.leader(id)
+	r.mustAck(next, "after")
+	if got := r.values(next); got[0] != "before" || got[len(got)-1] != "after" {
+		t.Fatalf("%v", got)
+	}
+}
+
+func TestDeletedTopicTakesItsStreamsAlong(t *testing.T) {
+	r := memoryRig(t, 2)
+	id := r.create("orders")
+	r.mustAck(r.leader(id), "x")
+	answer := make(chan any, 1)
+	r.DeleteTopic(controller.DeleteTopic{ID: id.Topic}, func(a any) { answer <- a })
+	if done := (<-answer).(controller.Done); done.Code != 0 {
+		t.Fatalf("%+v", done)
+	}
+	for i := range r.stores {
+		r.eventually("no stream is left", func() bool {
+			partitions, _ := r.stores[i].Streams("partition/")
+			ledgers, _ := r.stores[i].Streams("ledger/")
+			return len(partitions)+len(ledgers) == 0
+		})
+	}
+}
+
+func TestProducerIDsAreDrawnOnceAlsoOverARestart(t *testing.T) {
+	r := memoryRig(t, 2)
+	seen := map[int64]bool{}
+	for range 3 {
+		for _, b := range r.Brokers() {
+			for range 600 {
+				drawn := make(chan int64, 1)
+				b.ProducerID(func(id int64, text string) { drawn <- id })
+				id := <-drawn
+				if id <= 0 || seen[id] {
+					t.Fatalf("id %d again, or none", id)
+				}
+				seen[id] = true
+			}
+		}
+		r.crash()
+	}
+}
+
+// command runs StopBroker or StartBroker to its end.
+func (r *rig) command(f func(core.ReplicaID, func(any)), id core.ReplicaID) {
+	r.t.Helper()
+	answer := make(chan any, 1)
+	f(id, func(a any) { answer <- a })
+	if done, ok := (<-answer).(controller.Done); !ok || done.Code != 0 {
+		r.t.Fatalf("broker %d: %+v", id, done)
+	}
+}
