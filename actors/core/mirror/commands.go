@@ -106,6 +106,7 @@ type ReportProgress struct {
 	ID          core.PartitionID
 	Session     core.MirrorSession
 	Asked       int64            // mono ns when the answered request was sent
+	Sync        bool             // a sync fetch that was not refused; false for the async reads of C5
 	SourceEpoch core.LeaderEpoch // of the answer
 	Adopted     core.LeaderEpoch // by our leader
 	SourceHW    core.Offset

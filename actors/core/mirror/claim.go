@@ -1,0 +1,129 @@
+package mirror
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+)
+
+const claimEveryNs = int64(1e9) // T is journaled at most this often
+
+// decideEvidence takes what a source leader states of our gate. It counts only under our own registration: an
+// older one may have been released since (model G8), a newer one means that somebody registered in our name,
+// so that what we claim is not what the source keeps.
+func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome {
+	if t.phase() != Arming && t.phase() != Sync {
+		return outcome{}
+	}
+	if c.Epoch != t.Epoch && ownRegistrationOnly {
+		if c.Epoch > t.Epoch && newestEvidenceGoverns {
+			w := s.turn(now, t)
+			w.demote(reasonOther, 0, fmt.Sprintf("the source gates under registration %d, ours is %d", c.Epoch, t.Epoch))
+			return w.out
+		}
+		return outcome{}
+	}
+	if !sourceClockOnly {
+		c.T.Clock = now.Wall
+	}
+	seen := EvidenceReported{Evidence: c, At: now.Mono}
+	if c.Sent > 0 {
+		seen.SentWall = now.Wall - (now.Mono-c.Sent)/1e6
+	}
+	start, arms := t.arms(c)
+	if !arms {
+		return outcome{Events: []Event{seen}}
+	}
+	w := s.turn(now, t)
+	w.happen(PartitionArmed{
+		Topic: t.Topic, Partition: c.ID.Index, Epoch: c.Epoch,
+		SourceEpoch: c.SourceEpoch, GateStart: start, Floor: c.Floor,
+	})
+	w.happen(seen)
+	if w.t.phase() == Arming && w.t.allArmed() {
+		w.happen(TopicPromoted{Topic: t.Topic})
+		w.tell()
+	}
+	return w.out
+}
+
+// arms decides whether evidence proves that a partition's floor has reached the point from which on its leader
+// gates. Both must be of one source epoch: a new leader may have a lower log, so the old leader's gate start
+// says nothing of what the new one acknowledged before it gated (C2, model G2). The newest start counts: on
+// an idle topic the first one may never be reached again (model G6b).
+func (t *topic) arms(c ReportEvidence) (core.Offset, bool) {
+	l := t.live[c.ID.Index]
+	start, epoch := l.gateStart, l.gateEpoch
+	if c.GateStart != core.Unknown && (newestGateStart || start == core.Unknown) {
+		start, epoch = c.GateStart, c.SourceEpoch
+	}
+	switch {
+	case t.Partitions[c.ID.Index].Armed || start == core.Unknown || c.Floor == core.Unknown:
+		return start, false
+	case armInOneSourceEpoch && epoch != c.SourceEpoch:
+		return start, false
+	}
+	return start, c.Floor >= start
+}
+
+// claim journals T, the smallest over all partitions: a topic is as new as its oldest partition. Each T was
+// composed while its leader gated, so every acks=all record acknowledged up to then is here (C4).
+func (w *turn) claim() {
+	t := w.t
+	if t.phase() != Sync || w.now.Mono-t.claimedAt < claimEveryNs && t.claimedAt != 0 {
+		return
+	}
+	at := t.smallest()
+	if at.Clock <= t.Clock {
+		return
+	}
+	w.happen(ClaimConfirmed{Topic: t.Topic, Clock: at.Clock, Index: at.Index})
+	w.happen(ClaimNoted{Topic: t.Topic, At: w.now.Mono})
+}
+
+func (t *topic) smallest() (at ClaimTime) {
+	for i, l := range t.live {
+		older := l.claim.Clock < at.Clock
+		if i == 0 || older == smallestT {
+			at = l.claim
+		}
+	}
+	return at
+}
+
+// contact is when the newest request left that was confirmed for every partition; 0: not since start.
+func (t *topic) contact() (sent, wall int64) {
+	for i, l := range t.live {
+		if i == 0 || l.sent < sent {
+			sent, wall = l.sent, l.sentWall
+		}
+	}
+	return sent, wall
+}
+
+// unconfirmed reports whether the claim is older than the lease: the source may have released us without
+// our hearing of it, which is the one case release exists for (C4, F19).
+func (s *State) unconfirmed(t *topic, now core.Now) bool {
+	sent, _ := t.contact()
+	return unconfirmedAfterLease && (sent == 0 || now.Mono-sent > s.leaseNs())
+}
+
+// gated reports whether nothing speaks against a partition's gate: armed, not refused, and evidence no older
+// than the lease.
+func (s *State) gated(t *topic, i int, now core.Now) bool {
+	l := t.live[i]
+	return t.Partitions[i].Armed && l.refusedAt == 0 && l.sent != 0 && now.Mono-l.sent <= s.leaseNs()
+}
+
+// partial reports whether some partitions are gated and some are not. Then the topic is not called SYNC (I44).
+func (s *State) partial(t *topic, now core.Now) bool {
+	gated, refused := 0, 0
+	for i := range t.live {
+		if s.gated(t, i, now) {
+			gated++
+		} else if t.live[i].refusedAt != 0 {
+			refused++
+		}
+	}
+	return partialIsNotSync && gated < len(t.live) && (gated > 0 || refused > 0)
+}

@@ -1,0 +1,108 @@
+package mirror
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"lockstep/actors/core"
+)
+
+// describe renders the mirror at an instant. It is sent as a late effect, so it says only what is on disk.
+func describe(s *State, now core.Now) Description {
+	d := Description{
+		Mirror: s.name, Exists: s.exists, SourceCluster: s.source, Config: maps.Clone(s.config),
+		Include: slices.Clone(s.include), Exclude: slices.Clone(s.exclude),
+	}
+	for _, t := range s.sorted() {
+		d.Topics = append(d.Topics, s.describeTopic(t, now))
+	}
+	slices.SortStableFunc(d.Topics, func(a, b TopicDescription) int { return cmp.Compare(a.Name, b.Name) })
+	return d
+}
+
+func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
+	d := TopicDescription{
+		Topic: t.Topic, Name: t.Name, Phase: t.phase(), Desired: t.wants(), Recovery: t.Recovery, Reporting: t.Standing,
+		Epoch: t.Epoch, Generation: t.Generation, Release: t.Release, Incarnation: t.Incarnation, Session: t.Session,
+		Armed: t.armed(), T: ClaimTime{t.Clock, t.Index}, RetryAttempt: t.RetryAttempt, ErrorMessage: t.Text, Step: t.step(),
+	}
+	_, d.ContactWall = t.contact()
+	if t.phase() == Sync {
+		d.Effective = TypeSync
+		d.Partial = s.partial(t, now)
+		d.Unconfirmed = s.unconfirmed(t, now)
+	}
+	d.State = t.state(d)
+	for i := range t.Partitions {
+		p := s.describePartition(t, i, now)
+		if d.ErrorMessage == "" && p.ErrorMessage != "" {
+			d.ErrorMessage = fmt.Sprintf("partition %d: %s", i, p.ErrorMessage)
+		}
+		d.Partitions = append(d.Partitions, p)
+	}
+	return d
+}
+
+// state is the one word or sentence an operator reads first. SYNC always comes with T, and not at all while a
+// partition is not gated or the claim is older than the lease (C4, I44).
+func (t *topic) state(d TopicDescription) string {
+	switch {
+	case d.Partial:
+		return fmt.Sprintf("PARTIAL, complete until %s", instant(t.Clock))
+	case d.Unconfirmed && d.ContactWall == 0:
+		return fmt.Sprintf("SYNC until %s, unconfirmed since the start of this process", instant(t.Clock))
+	case d.Unconfirmed:
+		return fmt.Sprintf("SYNC until %s, unconfirmed since %s", instant(t.Clock), instant(d.ContactWall))
+	case t.phase() == Sync:
+		return fmt.Sprintf("SYNC, complete until %s", instant(t.Clock))
+	case t.phase() == Arming:
+		return fmt.Sprintf("ARMING %d of %d", d.Armed, len(t.Partitions))
+	case t.phase() == CatchingUp && t.Recovery:
+		return "CATCHING_UP, recovering"
+	case t.phase() == Stopping:
+		return fmt.Sprintf("STOPPING (%s)", t.step())
+	}
+	return t.phase().String()
+}
+
+func instant(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescription {
+	p, l := t.Partitions[i], t.live[i]
+	d := PartitionDescription{
+		Partition: int32(i), State: t.phase().String(), SourceOffset: core.Unknown, DestinationOffset: core.Unknown, Lag: -1,
+		Armed: p.Armed, ZeroRPOFrom: p.From, T: l.claim, RetryAttempt: l.failures, ErrorMessage: l.text,
+		SourceEpoch: core.NoEpoch, LastMirroredEpoch: p.LME,
+	}
+	if l.at != 0 {
+		d.SourceOffset, d.DestinationOffset, d.SourceEpoch = l.progress.SourceHW, l.progress.LEO, l.progress.SourceEpoch
+		d.Lag = int64(max(0, l.progress.SourceHW-l.progress.LEO))
+	}
+	if p.Fenced {
+		d.DestinationOffset = p.End
+	}
+	if p.Text != "" {
+		d.ErrorMessage = p.Text
+	}
+	switch {
+	case l.refusedAt != 0:
+		d.Failing, d.FailingSinceWall = true, l.refusedWall
+	case l.failedAt != 0:
+		d.Failing, d.FailingSinceWall = true, l.failedWall
+	}
+	if t.phase() == Sync && !s.gated(t, i, now) {
+		d.State = "NOT CONFIRMED"
+		if l.refusedAt != 0 {
+			d.State = "NOT GATED"
+		}
+	}
+	return d
+}

@@ -1,0 +1,49 @@
+//go:build !mutants
+
+package mirror
+
+const (
+	claimInsideGate       = true // C1, F12, models C3 and G3: SYNC only when every partition is armed
+	syncFetchWhileGated   = true // C1, model G7: fetch mode sync from sending Register on, whatever is claimed
+	readOnlyBeforeMade    = true // C1: facts before the topic exists
+	armInOneSourceEpoch   = true // C2, model G2
+	newestGateStart       = true // C2, model G6b
+	armedUnderOneEpoch    = true // C2, model G8: another registration arms anew
+	journalBeforeSending  = true // C3, F16
+	echoSeenRelease       = true // C3, F14
+	ignoreForeignAnswers  = true // C3: an answer counts for the command it answers
+	restoredStartsAfresh  = true // C3, model K5
+	sourceClockOnly       = true // C4, model G4
+	smallestT             = true // C4
+	ownRegistrationOnly   = true // C4, model G8
+	armedPartitionsOnly   = true // C4
+	unconfirmedAfterLease = true // C4, F19
+	newestEvidenceGoverns = true // C4, model K: evidence of a newer registration ends the claim
+	ignoreStaleRelease    = true // C5, model K3
+	obeyRelease           = true // C5
+	countAfterAnswer      = true // C5
+	otherErrorsDoNotBlock = true // C5, F22
+	demotionUnregisters   = true // C5, F25
+	retryUntilAnswered    = true // C6
+	unclaimFirst          = true // C6, F24
+	reportWhileDemoting   = true // C6, F24
+	supersededIsAnAnswer  = true // C6, model K5
+	registerEndsSaga      = true // C6
+	freshLagOnly          = true // C7, F42
+	latchLagZero          = true // C7, F42
+	predictStall          = true // C7, F42
+	enoughISR             = true // C7, F42
+	backOff               = true // C7: at most 60 s between attempts
+	oneUnregisterAtStop   = true // C8, model W7
+	drainToUngating       = true // C8, F17, model W5
+	skipWithoutContact    = true // C8
+	stopFromAnywhere      = true // C8: also FAILED and DIVERGED, also without a source
+	warnAliveSource       = true // C8, F17
+	fenceBeforeEpoch      = true // C9
+	writeLMEOnce          = true // C9
+	epochAboveAllSeen     = true // C9, D23, F48
+	openHWBeforeReset     = true // C9, R8
+	resumeHalfwayStop     = true // C9
+	keepOnlyArmed         = true // C13
+	partialIsNotSync      = true // C4, I44
+)
