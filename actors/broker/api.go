@@ -61,8 +61,16 @@ func (c *Cluster) RaiseEpoch(cmd controller.RaiseEpoch, reply func(any)) {
 // AllocateProducerIDs is answered with controller.ProducerIDs. Ref, Above and Prefix are filled in. For
 // single ids use Broker.ProducerID.
 func (c *Cluster) AllocateProducerIDs(cmd controller.AllocateProducerIDs, reply func(any)) {
-	cmd.Above, cmd.Prefix = c.highestProducerID(), randomPrefix()
-	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+	cmd.Prefix = randomPrefix()
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, func(answer any) {
+		ids, ok := answer.(controller.ProducerIDs)
+		if used := c.highestProducerID(ids.First); ok && used >= ids.First {
+			cmd.Above = used
+			c.AllocateProducerIDs(cmd, reply)
+			return
+		}
+		reply(answer)
+	})
 }
 
 // StopBroker fences a broker and closes its replicas; answered with controller.Done. Its volume stays open

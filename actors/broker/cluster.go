@@ -39,7 +39,6 @@ type Cluster struct {
 	mu      sync.RWMutex
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
 	acked   map[core.PartitionID]*atomic.Int64
-	prefix  int32           // of our own producer ids, 0 until there are some
 	ids     map[int32]int64 // highest producer id found in a log, by prefix
 }
 

@@ -29,9 +29,6 @@ func (c *Cluster) spawnController(replayed func(*controller.State)) *shell.Ref[c
 		Timer:   func(controller.Effect) (int64, bool) { return 0, false },
 		Perform: c.performController,
 		Started: func(s *controller.State, again bool) {
-			c.mu.Lock()
-			c.prefix = s.ProducerPrefix()
-			c.mu.Unlock()
 			if again {
 				c.republish(s.Facts())
 				return

@@ -58,8 +58,7 @@ func (p *producerIDs) answered(answer any) {
 	}
 }
 
-// sawProducerIDs notes the highest ids of a log, by prefix: a control stream that was restored must not
-// hand them out again (C13).
+// sawProducerIDs notes the highest ids of a log, by prefix. Logs also hold ids of other clusters.
 func (c *Cluster) sawProducerIDs(highest map[int32]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,10 +67,10 @@ func (c *Cluster) sawProducerIDs(highest map[int32]int64) {
 	}
 }
 
-// highestProducerID is the highest id of our own prefix in any local log, 0 if there is none. Logs also
-// hold ids of other clusters, under other prefixes.
-func (c *Cluster) highestProducerID() int64 {
+// highestProducerID is the highest id with the prefix of id in any log that was replayed, 0 if there is
+// none. A block that begins at or below it comes from a control stream that was restored (C13).
+func (c *Cluster) highestProducerID(id int64) int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.ids[c.prefix]
+	return c.ids[int32(id>>32)]
 }
