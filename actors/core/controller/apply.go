@@ -15,6 +15,9 @@ func apply(s *State, ev Event) {
 			s.brokers[b.Broker] = b
 		}
 		s.setPartitions(ev.Partitions)
+		for _, id := range ev.Forgotten {
+			delete(s.deleted, id)
+		}
 	case BrokerChanged:
 		s.brokers[ev.Broker.Broker] = ev.Broker
 		s.setPartitions(ev.Partitions)
@@ -25,6 +28,7 @@ func apply(s *State, ev Event) {
 		s.placed += int64(len(ev.Topic.Partitions))
 	case TopicDeleted:
 		if t := s.topics[ev.Topic]; t != nil {
+			s.deleted[ev.Topic] = t.holders()
 			delete(s.names, t.name)
 			delete(s.topics, ev.Topic)
 		}
@@ -38,6 +42,7 @@ func apply(s *State, ev Event) {
 func (s *State) addTopic(r TopicRecord) {
 	s.topics[r.Topic] = &topic{id: r.Topic, name: r.Name, settings: r.Settings, partitions: slices.Clone(r.Partitions)}
 	s.names[r.Name] = r.Topic
+	delete(s.deleted, r.Topic) // a mirrored topic that is made again keeps its id
 }
 
 func (s *State) setPartitions(changed []PartitionRecord) {

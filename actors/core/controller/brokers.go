@@ -30,8 +30,9 @@ func (s *State) restart(c RestartCluster) outcome {
 			ev.Partitions = append(ev.Partitions, elect(p, e))
 		}
 	}
-	after := s.with(ev)
-	return publish(outcome{Events: []Event{ev}}, after.Facts()...)
+	ev.Forgotten = s.forgettable(e)
+	out := publish(outcome{Events: []Event{ev}}, s.with(ev).Facts()...)
+	return s.dropLeftovers(out, c.Logs)
 }
 
 // marked is p.Lossy after looking at broker b's volume. A mark goes away only when a leader takes the
@@ -89,7 +90,8 @@ func (s *State) startBroker(c StartBroker) outcome {
 	lossy := s.holdsLossy(b.Broker, everywhere) ||
 		slices.ContainsFunc(ev.Partitions, func(p PartitionRecord) bool { return slices.Contains(p.Lossy, b.Broker) })
 	facts := append([]image.Fact{s.brokerFact(b, lossy)}, s.facts(ev.Partitions)...)
-	return reply(publish(outcome{Events: []Event{ev}}, facts...), Done{Ref: c.Ref})
+	out := s.dropLeftovers(publish(outcome{Events: []Event{ev}}, facts...), c.Logs)
+	return reply(out, Done{Ref: c.Ref})
 }
 
 // startElection elects where nobody leads; elsewhere the started broker follows, and only its new

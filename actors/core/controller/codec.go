@@ -11,6 +11,9 @@ func (s *State) snapshot() []byte {
 	for _, t := range s.inOrder() {
 		out.Topics = append(out.Topics, t.record())
 	}
+	for _, id := range s.deletedIDs() {
+		out.Deleted = append(out.Deleted, DeletedRecord{Topic: id, Replicas: s.deleted[id]})
+	}
 	return out.AppendTo(nil)
 }
 
@@ -27,6 +30,9 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	for _, t := range in.Topics {
 		s.addTopic(t)
+	}
+	for _, d := range in.Deleted {
+		s.deleted[d.Topic] = d.Replicas
 	}
 	return s, nil
 }

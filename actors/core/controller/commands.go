@@ -26,7 +26,8 @@ type Defaults struct {
 	MinISR      int32
 }
 
-// ReplicaLog is what was found on a volume for one replica. A replica without one has an empty log.
+// ReplicaLog is what was found on a volume for one replica, also of topics that nobody knows (any more).
+// A replica without one has an empty log.
 type ReplicaLog struct {
 	ID        core.PartitionID
 	Replica   core.ReplicaID

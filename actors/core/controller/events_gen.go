@@ -262,6 +262,45 @@ func (m *DefaultsRecord) readFrom(r *wire.Reader, version int16, flexible bool) 
 	}
 }
 
+// DeletedRecord is a deleted topic whose logs may still lie on volumes.
+type DeletedRecord struct {
+	// The topic.
+	Topic core.TopicID
+	// Where.
+	Replicas []core.ReplicaID
+}
+
+// Default sets every field to its default.
+func (m *DeletedRecord) Default() {
+	*m = DeletedRecord{}
+}
+
+func (m *DeletedRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendArrayLen(b, len(m.Replicas), flexible)
+	for i := range m.Replicas {
+		b = wire.AppendInt32(b, int32(m.Replicas[i]))
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *DeletedRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Replicas = make([]core.ReplicaID, n)
+		for i := range m.Replicas {
+			m.Replicas[i] = core.ReplicaID(r.Int32())
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // ClusterRestarted says that a process started: every leader epoch is one higher and every
 // partition was elected anew.
 type ClusterRestarted struct {
@@ -275,6 +314,8 @@ type ClusterRestarted struct {
 	Brokers []BrokerRecord
 	// All partitions.
 	Partitions []PartitionRecord
+	// Deleted topics of which no volume holds a log any more.
+	Forgotten []core.TopicID
 }
 
 // Default sets every field to its default.
@@ -294,6 +335,10 @@ func (m *ClusterRestarted) appendTo(b []byte, version int16, flexible bool) []by
 	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
 	for i := range m.Partitions {
 		b = m.Partitions[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendArrayLen(b, len(m.Forgotten), flexible)
+	for i := range m.Forgotten {
+		b = wire.AppendUUID(b, [16]byte(m.Forgotten[i]))
 	}
 	if flexible {
 		b = append(b, 0)
@@ -316,6 +361,12 @@ func (m *ClusterRestarted) readFrom(r *wire.Reader, version int16, flexible bool
 		m.Partitions = make([]PartitionRecord, n)
 		for i := range m.Partitions {
 			m.Partitions[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 16); n > 0 {
+		m.Forgotten = make([]core.TopicID, n)
+		for i := range m.Forgotten {
+			m.Forgotten[i] = core.TopicID(r.UUID())
 		}
 	}
 	if flexible {
@@ -487,8 +538,10 @@ type Snapshot struct {
 	Defaults DefaultsRecord
 	// By id.
 	Brokers []BrokerRecord
-	// By id.
+	// By name.
 	Topics []TopicRecord
+	// By id.
+	Deleted []DeletedRecord
 	// Partitions ever placed; spreads the next ones.
 	Placed int64
 	// Of producer ids; 0 before the first.
@@ -515,6 +568,10 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	for i := range m.Topics {
 		b = m.Topics[i].appendTo(b, version, flexible)
 	}
+	b = wire.AppendArrayLen(b, len(m.Deleted), flexible)
+	for i := range m.Deleted {
+		b = m.Deleted[i].appendTo(b, version, flexible)
+	}
 	b = wire.AppendInt64(b, m.Placed)
 	b = wire.AppendInt32(b, m.Prefix)
 	b = wire.AppendInt64(b, m.Next)
@@ -539,6 +596,12 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 		m.Topics = make([]TopicRecord, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Deleted = make([]DeletedRecord, n)
+		for i := range m.Deleted {
+			m.Deleted[i].readFrom(r, version, flexible)
 		}
 	}
 	m.Placed = r.Int64()

@@ -19,9 +19,10 @@ type State struct {
 	brokers     map[core.ReplicaID]BrokerRecord
 	topics      map[core.TopicID]*topic
 	names       map[string]core.TopicID
-	placed      int64 // partitions ever placed: where the next topic's leaders start
-	prefix      int32 // upper 31 bits of producer ids; 0: none yet
-	nextID      int64 // next producer id counter
+	deleted     map[core.TopicID][]core.ReplicaID // topics whose logs may still lie on volumes
+	placed      int64                             // partitions ever placed: where the next topic's leaders start
+	prefix      int32                             // upper 31 bits of producer ids; 0: none yet
+	nextID      int64                             // next producer id counter
 }
 
 // topic owns its partitions slice; the records' own slices are never mutated.
@@ -37,6 +38,7 @@ func newState() *State {
 		brokers: map[core.ReplicaID]BrokerRecord{},
 		topics:  map[core.TopicID]*topic{},
 		names:   map[string]core.TopicID{},
+		deleted: map[core.TopicID][]core.ReplicaID{},
 	}
 }
 
@@ -79,3 +81,6 @@ func (t *topic) setting(name string) (string, bool) {
 func brokerRecord(b image.Broker) BrokerRecord {
 	return BrokerRecord{Broker: b.ID, Live: b.Live, Host: b.Host, Port: b.Port, Text: b.Text}
 }
+
+// ProducerPrefix is the upper 31 bits of the cluster's own producer ids, 0 before the first block.
+func (s *State) ProducerPrefix() int32 { return s.prefix }

@@ -168,6 +168,39 @@ func TestADeletedTopicTakesItsReplicasAlong(t *testing.T) {
 	w.replay()
 }
 
+func TestLogsOfADeletedTopicAreDroppedWhenTheyAreSeenAgain(t *testing.T) {
+	w := cluster(t, nil)
+	w.do(StopBroker{Broker: 2})
+	w.do(DeleteTopic{ID: core.TopicID{1}})
+	w.replay()
+	stranger := ReplicaLog{ID: core.PartitionID{Topic: core.TopicID{77}}, Replica: 2, LEO: 5}
+	count := func(effects []Effect) (dropped int) {
+		for _, e := range effects {
+			if d, ok := e.(DropReplica); ok {
+				if d != (DropReplica{ID: part, Replica: 2}) {
+					t.Errorf("dropped %+v", d)
+				}
+				dropped++
+			}
+		}
+		return dropped
+	}
+	left := []ReplicaLog{log(2, 0, 9, false), stranger}
+	if n := count(w.do(StartBroker{Broker: image.Broker{ID: 2}, Logs: left})); n != 1 {
+		t.Errorf("%d dropped at the start of the broker", n)
+	}
+	if n := count(w.do(RestartCluster{Brokers: brokersUpTo(3), Logs: left})); n != 1 {
+		t.Errorf("%d dropped at the next start, after a crash before the drop", n)
+	}
+	if w.do(RestartCluster{Brokers: brokersUpTo(1)}); len(w.s.deleted) != 1 {
+		t.Error("forgotten while brokers that held it are away")
+	}
+	if w.do(RestartCluster{Brokers: brokersUpTo(3), Logs: left[1:]}); len(w.s.deleted) != 0 {
+		t.Error("remembered although no log is left")
+	}
+	w.replay()
+}
+
 func TestSettingsTable(t *testing.T) {
 	var b strings.Builder
 	for _, s := range Settings {

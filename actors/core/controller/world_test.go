@@ -27,6 +27,9 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) do(cmd Command) []Effect {
 	w.t.Helper()
+	if _, start := cmd.(RestartCluster); start {
+		w.img = image.Empty() // a new process
+	}
 	before := w.s.snapshot()
 	out := Machine().Decide(w.s, core.Now{}, cmd)
 	if !slices.Equal(before, w.s.snapshot()) {

@@ -150,6 +150,31 @@ func TestAStoppedBrokerMovesOnlyItsOwnShards(t *testing.T) {
 	}
 }
 
+func TestLookups(t *testing.T) {
+	id := core.TopicID{1}
+	img := ApplyAll(Empty(), []Fact{
+		BrokerChanged{Broker{ID: 3, Live: true}}, BrokerChanged{Broker{ID: 1, Live: true}}, BrokerChanged{Broker{ID: 2}},
+		TopicChanged{Topic{ID: id, Name: "b", Partitions: []Partition{{Leader: 3}}}},
+		TopicChanged{Topic{ID: core.TopicID{2}, Name: "a"}},
+	})
+	byName, named := img.TopicNamed("b")
+	byID, known := img.Topic(id)
+	if !named || !known || byName != byID {
+		t.Errorf("by name %v, by id %v", byName, byID)
+	}
+	if _, named := img.TopicNamed("c"); named {
+		t.Error("c is not a topic")
+	}
+	for index, want := range map[int32]core.ReplicaID{-1: core.NoReplica, 0: 3, 1: core.NoReplica} {
+		if got := img.Leader(core.PartitionID{Topic: id, Index: index}); got != want {
+			t.Errorf("partition %d is led by %d, want %d", index, got, want)
+		}
+	}
+	if got := fmt.Sprint(img.Live(), img.TopicNames()); got != "[1 3] [a b]" {
+		t.Error(got)
+	}
+}
+
 func BenchmarkApplyPartitionChangedOf5000Topics(b *testing.B) {
 	img := Empty()
 	for n := range 5000 {
