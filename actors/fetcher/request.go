@@ -1,0 +1,164 @@
+package fetcher
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"lockstep/actors/bus/facts"
+	"lockstep/actors/core"
+	"lockstep/protocol/messages"
+)
+
+const (
+	// syncFetchVersion is the first Fetch that carries MirrorReplicaInfo.
+	syncFetchVersion = 20
+	// idFetchVersion is the first Fetch that names topics by id; older ones are not spoken: a name is only
+	// a label (F34).
+	idFetchVersion = 13
+)
+
+// buildFetch makes the next fetch of everything that may be read now; nil flight when there is nothing.
+func (f *fetcher) buildFetch(now time.Time) (*messages.FetchRequest, *flight) {
+	ready := f.ready(now)
+	if len(ready) == 0 {
+		return nil, nil
+	}
+	m := f.mirror
+	fl := &flight{asked: map[core.PartitionID]asked{}, sent: m.home().Now().Mono}
+	req := messages.NewPtrFetchRequest()
+	req.ReplicaId, req.IsolationLevel = -1, 0
+	req.MinBytes, req.MaxBytes = m.config.FetchMinBytes, m.config.FetchMaxBytes
+	wait := m.config.FetchWait
+	if len(ready) < f.alive() {
+		wait = min(wait, shortWait)
+	}
+	inBand := !m.links().Connected(m.name)
+	for _, c := range ready {
+		sync := c.readsSync(now)
+		if c.refuse.active() {
+			if sync {
+				m.count.probes.Add(1)
+			}
+			wait = min(wait, max(c.refuse.probe.Sub(now), 0))
+		}
+		if sync && inBand && c.owes(m.home()) {
+			// Without the bus only the next fetch can carry the floor: do not park this one for long.
+			wait = min(wait, owedWait)
+		}
+		q := asked{session: c.Session, epoch: c.adopted, attempt: c.attempt, offset: c.next, sync: sync, sent: fl.sent}
+		fl.asked[c.ID] = q
+		c.flying++
+		c.flight = fl
+		addPartition(req, c, m.config.PartitionBytes)
+		if sync {
+			addReplicas(req, m, c)
+		}
+	}
+	req.MaxWaitMs = int32(wait.Milliseconds())
+	fl.parks = wait > shortWait
+	m.count.fetches.Add(1)
+	return req, fl
+}
+
+// ready lists the cursors that may be read, in an order that moves on with every fetch.
+func (f *fetcher) ready(now time.Time) []*cursor {
+	var list []*cursor
+	for _, c := range f.cursors {
+		if c.phase == fetching && c.flying < window && !now.Before(c.until) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *cursor) int {
+		return cmp.Or(bytes.Compare(a.ID.Topic[:], b.ID.Topic[:]), cmp.Compare(a.ID.Index, b.ID.Index))
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	f.turn = (f.turn + 1) % len(list)
+	return slices.Concat(list[f.turn:], list[:f.turn])
+}
+
+// alive counts the cursors that will be read again without an operator.
+func (f *fetcher) alive() (n int) {
+	for _, c := range f.cursors {
+		if c.phase != diverged {
+			n++
+		}
+	}
+	return n
+}
+
+// owes reports whether the source waits, or may soon wait, for a floor it has not been told in band.
+func (c *cursor) owes(home Destination) bool {
+	if c.waiters {
+		return true
+	}
+	floor, ok := home.Floor(c.ID)
+	return ok && floor.SourceEpoch == c.adopted && floor.Floor < c.next
+}
+
+func addPartition(req *messages.FetchRequest, c *cursor, max int32) {
+	n := len(req.Topics)
+	if n == 0 || req.Topics[n-1].TopicId != c.ID.Topic {
+		req.Topics = append(req.Topics, messages.FetchRequestTopic{TopicId: c.ID.Topic})
+		n++
+	}
+	p := messages.NewFetchRequestPartition()
+	p.Partition, p.CurrentLeaderEpoch = c.ID.Index, int32(c.adopted)
+	p.FetchOffset, p.LastFetchedEpoch, p.PartitionMaxBytes = int64(c.next), int32(c.last), max
+	t := &req.Topics[n-1]
+	t.Partitions = append(t.Partitions, p)
+}
+
+// addReplicas reports where our replicas stand, in the KIP's form and as a floor. A report of another
+// source epoch than the adopted one is left out, and the partition is named with empty lists: the source
+// takes that as Unknown, and still reads to its LEO (R3, R14).
+func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
+	info := &req.MirrorReplicaInfo
+	info.MirrorName = string(m.name)
+	n := len(info.Topics)
+	if n == 0 || info.Topics[n-1].TopicId != c.ID.Topic {
+		info.Topics = append(info.Topics, messages.FetchRequestMirroredTopics{Topic: c.Topic, TopicId: c.ID.Topic})
+		n++
+	}
+	p := messages.FetchRequestMirroredTopicPartition{Partition: c.ID.Index}
+	floor, ok := m.home().Floor(c.ID)
+	if ok && floor.Mirror == m.name && (floor.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch) {
+		p.MinISR = floor.MinISR
+		for _, r := range floor.Replicas {
+			p.ReplicaLastOffsets = append(p.ReplicaLastOffsets, messages.FetchRequestReplicaLastOffsets{ReplicaId: int32(r.Replica), LastFetchOffset: int64(r.LEO)})
+		}
+		for _, r := range floor.ISR {
+			p.ISR = append(p.ISR, int32(r))
+		}
+		facts.AddFloor(ensureFloors(m, info), c.ID, floor)
+	}
+	info.Topics[n-1].Partitions = append(info.Topics[n-1].Partitions, p)
+	ensureFloors(m, info)
+}
+
+// ensureFloors names our cluster even in a report without floors: two destinations may use the same mirror
+// name (F33).
+func ensureFloors(m *mirrorRun, info *messages.FetchRequestMirrorReplicaInfo) *messages.ReplicaFloors {
+	if info.Floors == nil {
+		info.Floors = &messages.ReplicaFloors{DestinationCluster: string(m.home().ID()), MirrorName: string(m.name),
+			Sender: m.all.sender, SentMono: m.home().Now().Mono}
+	}
+	return info.Floors
+}
+
+// fetch sends one fetch at the newest version both sides speak.
+func (l *line) fetch(ctx context.Context, m *mirrorRun, addr string, req *messages.FetchRequest) (*messages.FetchResponse, error) {
+	conn, err := l.open(ctx, m, addr)
+	if err != nil {
+		return nil, err
+	}
+	req.SetVersion(min(syncFetchVersion, conn.newest(req.Key())))
+	if req.GetVersion() < idFetchVersion {
+		return nil, tooOld("Fetch", req.GetVersion(), idFetchVersion)
+	}
+	return do[*messages.FetchResponse](ctx, conn, req)
+}

@@ -1,0 +1,17 @@
+//go:build mutants
+
+package fetcher
+
+import "lockstep/actors/core/rules"
+
+var (
+	fenceAnswers           = rules.Kept("R3 fenceAnswers")
+	checkEverySourceEpoch  = rules.Kept("R3 checkEverySourceEpoch")
+	readAsyncWhileRefused  = rules.Kept("C5 readAsyncWhileRefused")
+	syncModeAtOnce         = rules.Kept("C1 syncModeAtOnce")
+	freshnessFromSending   = rules.Kept("C4 freshnessFromSending")
+	verifyBatchesAgain     = rules.Kept("A26 verifyBatchesAgain")
+	clampStatedOffsets     = rules.Kept("A26 clampStatedOffsets")
+	oneSourceClusterForAll = rules.Kept("F34 oneSourceClusterForAll")
+	reportsOfAdoptedEpoch  = rules.Kept("R3 reportsOfAdoptedEpoch")
+)

@@ -1,0 +1,72 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/batch"
+)
+
+// verify reads the record batches of one answer and checks again what the source should have checked:
+// the peer, or what stands between us, may be broken or hostile (attack-A26). next is our LEO, last the
+// epoch of our newest record, adopted the source epoch the question was fenced with.
+//
+// A cut-off last batch is normal, as answers are limited by size; everything else that does not fit is an
+// error, and nothing of the answer is used.
+func verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch) ([]batch.Batch, error) {
+	var list []batch.Batch
+	rest := records
+	for len(rest) > 0 {
+		b, tail, err := batch.Parse(rest)
+		if err != nil {
+			if errors.Is(err, batch.ErrShort) && len(list) > 0 {
+				return list, nil
+			}
+			return nil, fmt.Errorf("batch at offset %d: %w", next, err)
+		}
+		if err := fits(b, next, last, adopted); err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+		next, last, rest = core.Offset(b.LastOffset())+1, core.LeaderEpoch(b.LeaderEpoch), tail
+	}
+	return list, nil
+}
+
+func fits(b batch.Batch, next core.Offset, last, adopted core.LeaderEpoch) error {
+	if !verifyBatchesAgain {
+		return nil
+	}
+	switch base, epoch := core.Offset(b.BaseOffset), core.LeaderEpoch(b.LeaderEpoch); {
+	case base != next:
+		return fmt.Errorf("batch begins at offset %d where our log ends at %d", base, next)
+	case b.LastOffsetDelta < 0 || b.LastOffset() < b.BaseOffset:
+		return fmt.Errorf("batch at offset %d states last offset delta %d", base, b.LastOffsetDelta)
+	case epoch < last:
+		return fmt.Errorf("batch at offset %d is of leader epoch %d, older than epoch %d before it", base, epoch, last)
+	case epoch > adopted:
+		// The answering leader is newer than the one we asked: it must be aligned with first.
+		return fmt.Errorf("batch at offset %d is of leader epoch %d, newer than the adopted epoch %d", base, epoch, adopted)
+	}
+	if err := batch.Validate(b); err != nil {
+		return fmt.Errorf("batch at offset %d: %w", b.BaseOffset, err)
+	}
+	return nil
+}
+
+// clamp bounds what an answer states about the source by what it has shown: a HW counts only as far as
+// our log goes with this answer (it is stated again later), a log start only as far as the offset that
+// was just served. Without it a lying peer could forbid every later truncation, or trim our log.
+func clamp(hw, start, next, end core.Offset) (core.Offset, core.Offset) {
+	if hw < 0 {
+		hw = core.Unknown
+	}
+	if start < 0 {
+		start = core.Unknown
+	}
+	if !clampStatedOffsets {
+		return hw, start
+	}
+	return min(hw, end), min(start, next)
+}
