@@ -28,7 +28,7 @@ func apply(s *State, ev Event) {
 		s.placed += int64(len(ev.Topic.Partitions))
 	case TopicDeleted:
 		if t := s.topics[ev.Topic]; t != nil {
-			s.deleted[ev.Topic] = t.holders()
+			s.deleted[ev.Topic] = t.leftover()
 			delete(s.names, t.name)
 			delete(s.topics, ev.Topic)
 		}

@@ -12,7 +12,7 @@ func (s *State) snapshot() []byte {
 		out.Topics = append(out.Topics, t.record())
 	}
 	for _, id := range s.deletedIDs() {
-		out.Deleted = append(out.Deleted, DeletedRecord{Topic: id, Replicas: s.deleted[id]})
+		out.Deleted = append(out.Deleted, s.deleted[id])
 	}
 	return out.AppendTo(nil)
 }
@@ -32,7 +32,7 @@ func restore(_ string, b []byte) (*State, error) {
 		s.addTopic(t)
 	}
 	for _, d := range in.Deleted {
-		s.deleted[d.Topic] = d.Replicas
+		s.deleted[d.Topic] = d
 	}
 	return s, nil
 }

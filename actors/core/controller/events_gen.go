@@ -268,6 +268,8 @@ type DeletedRecord struct {
 	Topic core.TopicID
 	// Where.
 	Replicas []core.ReplicaID
+	// The newest leader epoch any of its partitions had.
+	Epoch core.LeaderEpoch
 }
 
 // Default sets every field to its default.
@@ -281,6 +283,7 @@ func (m *DeletedRecord) appendTo(b []byte, version int16, flexible bool) []byte 
 	for i := range m.Replicas {
 		b = wire.AppendInt32(b, int32(m.Replicas[i]))
 	}
+	b = wire.AppendInt32(b, int32(m.Epoch))
 	if flexible {
 		b = append(b, 0)
 	}
@@ -296,6 +299,7 @@ func (m *DeletedRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Replicas[i] = core.ReplicaID(r.Int32())
 		}
 	}
+	m.Epoch = core.LeaderEpoch(r.Int32())
 	if flexible {
 		r.SkipTags()
 	}
@@ -598,7 +602,7 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Topics[i].readFrom(r, version, flexible)
 		}
 	}
-	if n := r.ArrayLen(flexible, 18); n > 0 {
+	if n := r.ArrayLen(flexible, 22); n > 0 {
 		m.Deleted = make([]DeletedRecord, n)
 		for i := range m.Deleted {
 			m.Deleted[i].readFrom(r, version, flexible)

@@ -30,7 +30,7 @@ func (s *State) forgettable(e electorate) []core.TopicID {
 	}
 	var ids []core.TopicID
 	for _, id := range s.deletedIDs() {
-		absent := slices.ContainsFunc(s.deleted[id], func(b core.ReplicaID) bool { return !e.live[b] })
+		absent := slices.ContainsFunc(s.deleted[id].Replicas, func(b core.ReplicaID) bool { return !e.live[b] })
 		if !absent && !found[id] {
 			ids = append(ids, id)
 		}
@@ -42,12 +42,24 @@ func (s *State) deletedIDs() []core.TopicID {
 	return slices.SortedFunc(maps.Keys(s.deleted), func(a, b core.TopicID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// holders lists the brokers that have a replica of any partition.
-func (t *topic) holders() []core.ReplicaID {
-	var ids []core.ReplicaID
+// leftover is what has to be remembered of a topic: the brokers that hold a replica of any partition,
+// and its newest epoch.
+func (t *topic) leftover() DeletedRecord {
+	d := DeletedRecord{Topic: t.id}
 	for _, p := range t.partitions {
-		ids = append(ids, p.Replicas...)
+		d.Replicas = append(d.Replicas, p.Replicas...)
+		d.Epoch = max(d.Epoch, p.LeaderEpoch)
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	slices.Sort(d.Replicas)
+	d.Replicas = slices.Compact(d.Replicas)
+	return d
+}
+
+// firstEpoch is 0, or above every epoch that an old log of the same topic may carry: a mirrored topic
+// that is made again keeps its id, and the log of a broker that was away must not look newer than it.
+func (s *State) firstEpoch(id core.TopicID) core.LeaderEpoch {
+	if d, known := s.deleted[id]; known {
+		return d.Epoch + 1
+	}
+	return 0
 }

@@ -19,10 +19,10 @@ type State struct {
 	brokers     map[core.ReplicaID]BrokerRecord
 	topics      map[core.TopicID]*topic
 	names       map[string]core.TopicID
-	deleted     map[core.TopicID][]core.ReplicaID // topics whose logs may still lie on volumes
-	placed      int64                             // partitions ever placed: where the next topic's leaders start
-	prefix      int32                             // upper 31 bits of producer ids; 0: none yet
-	nextID      int64                             // next producer id counter
+	deleted     map[core.TopicID]DeletedRecord // topics whose logs may still lie on volumes
+	placed      int64                          // partitions ever placed: where the next topic's leaders start
+	prefix      int32                          // upper 31 bits of producer ids; 0: none yet
+	nextID      int64                          // next producer id counter
 }
 
 // topic owns its partitions slice; the records' own slices are never mutated.
@@ -38,7 +38,7 @@ func newState() *State {
 		brokers: map[core.ReplicaID]BrokerRecord{},
 		topics:  map[core.TopicID]*topic{},
 		names:   map[string]core.TopicID{},
-		deleted: map[core.TopicID][]core.ReplicaID{},
+		deleted: map[core.TopicID]DeletedRecord{},
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *State) newTopic(c CreateTopic) (record TopicRecord, note string, bad pr
 	record = TopicRecord{Topic: id, Name: c.Name, Settings: settings, Partitions: make([]PartitionRecord, len(placed))}
 	e := s.electorate(nil)
 	for i, replicas := range placed {
-		p := PartitionRecord{Topic: id, Index: int32(i), Replicas: replicas, LastUnclean: core.NoEpoch}
+		p := PartitionRecord{Topic: id, Index: int32(i), Replicas: replicas, LeaderEpoch: s.firstEpoch(id), LastUnclean: core.NoEpoch}
 		p.ISR = filter(replicas, func(id core.ReplicaID) bool { return e.live[id] })
 		if len(p.ISR) == 0 {
 			return record, "", problem{perr.InvalidReplicaAssignment,

@@ -1,9 +1,7 @@
 package controller
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +10,6 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func TestCreateTopicAnswersWhatKafkaAnswers(t *testing.T) {
 	id := core.TopicID{7}
@@ -201,52 +197,20 @@ func TestLogsOfADeletedTopicAreDroppedWhenTheyAreSeenAgain(t *testing.T) {
 	w.replay()
 }
 
-func TestSettingsTable(t *testing.T) {
-	var b strings.Builder
-	for _, s := range Settings {
-		scope := []string{"", "topic", "broker", "topic+broker"}[s.Scope]
-		fmt.Fprintf(&b, "%s | %s | %s | %q | %s\n", s.Name, s.Type, scope, s.Default, s.Meaning)
-		if s.Default != "" {
-			if text := s.Check(s.Default); text != "" {
-				t.Errorf("the default of %s: %s", s.Name, text)
-			}
-		}
-		if s.Meaning == "" || strings.Contains(s.Meaning, "\n") {
-			t.Errorf("%s needs one line of meaning", s.Name)
-		}
+func TestATopicMadeAgainUnderItsIDStartsAboveItsOldEpochs(t *testing.T) {
+	w := cluster(t, nil)
+	w.do(RaiseEpoch{ID: part, Min: 41})
+	w.do(DeleteTopic{Name: "t"})
+	w.replay()
+	again := CreateTopic{Name: "t", ID: core.TopicID{1}, Mirrored: true, Partitions: 2}
+	if p := w.create(again, 0).Topic.Partitions[1]; p.LeaderEpoch != 42 {
+		t.Errorf("starts in epoch %d", p.LeaderEpoch)
 	}
-	if !slices.IsSortedFunc(Settings, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("the table is not sorted by name")
+	fresh := CreateTopic{Name: "u", Fresh: core.TopicID{2}, Partitions: 1, Replication: 1}
+	if p := w.create(fresh, 0).Topic.Partitions[0]; p.LeaderEpoch != 0 {
+		t.Errorf("another topic starts in epoch %d", p.LeaderEpoch)
 	}
-	const golden = "testdata/settings.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || string(want) != b.String() {
-		t.Errorf("%s differs (%v); run go test ./actors/core/controller -update and look at the diff", golden, err)
-	}
-}
-
-func TestSettingsRefuseWhatKafkaRefuses(t *testing.T) {
-	for _, c := range []struct {
-		name, value string
-		ok          bool
-	}{
-		{"cleanup.policy", "compact,delete", true}, {"cleanup.policy", "Compact", false}, {"cleanup.policy", "", true},
-		{"min.insync.replicas", "0", false}, {"min.insync.replicas", "2", true}, {"min.insync.replicas", "two", false},
-		{"retention.ms", "9223372036854775807", true}, {"retention.ms", "9223372036854775808", false},
-		{"segment.bytes", "2147483648", false}, {"unclean.leader.election.enable", "yes", false},
-		{"min.cleanable.dirty.ratio", "NaN", false}, {"min.cleanable.dirty.ratio", "0.7", true}, {"min.cleanable.dirty.ratio", "1.5", false},
-		{"compression.type", "zstd", true}, {"compression.type", "ZSTD", false}, {"lockstep.weak.acks", "allow", true}, {"lockstep.weak.acks", "never", false},
-		{"mirror.support.unclean.leader.election", "true", true}, {"leader.replication.throttled.replicas", "*", true},
-	} {
-		if text := CheckTopicSetting(c.name, c.value); (text == "") != c.ok || !c.ok && !strings.Contains(text, c.name) {
-			t.Errorf("%s=%q: %q", c.name, c.value, text)
-		}
-	}
+	w.replay()
 }
 
 func TestNoReplicaLive(t *testing.T) {
