@@ -1,0 +1,43 @@
+// Package protocol frames what travels on the Kafka port.
+//
+// Sub-packages: wire (primitives), gen (the one generator), schemas (its input), messages (requests, responses and
+// the bus), records (records of the KIPs), perr (error codes and their down-map), batch (record batches), client (the
+// asking side).
+//
+// What is served, where it is handled, and with whose types (D28); TestTheTableOfThisPackageIsTheTableOfApis holds
+// it to schemas/apis.json:
+//
+//	API                        key  versions  types  handled in clusterd/front
+//	Produce                      0  3-14      kmsg   00_produce.go
+//	Fetch                        1  4-20      own    01_fetch.go
+//	ListOffsets                  2  1-11      kmsg   02_list_offsets.go
+//	Metadata                     3  0-13      kmsg   03_metadata.go
+//	OffsetCommit                 8  2-10      kmsg   08_offset_commit.go
+//	OffsetFetch                  9  1-10      kmsg   09_offset_fetch.go
+//	FindCoordinator             10  0-6       kmsg   10_find_coordinator.go
+//	JoinGroup                   11  0-9       kmsg   11_join_group.go
+//	Heartbeat                   12  0-4       kmsg   12_heartbeat.go
+//	LeaveGroup                  13  0-5       kmsg   13_leave_group.go
+//	SyncGroup                   14  0-5       kmsg   14_sync_group.go
+//	DescribeGroups              15  0-6       kmsg   15_describe_groups.go
+//	ListGroups                  16  0-5       kmsg   16_list_groups.go
+//	ApiVersions                 18  0-5       kmsg   18_api_versions.go
+//	CreateTopics                19  2-8       own    19_create_topics.go
+//	DeleteTopics                20  1-6       kmsg   20_delete_topics.go
+//	InitProducerId              22  0-5       kmsg   22_init_producer_id.go
+//	OffsetForLeaderEpoch        23  2-4       kmsg   23_offset_for_leader_epoch.go
+//	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
+//	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
+//	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
+//	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
+//	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go
+//	DescribeClusterMirrors      99  0-0       own    99_describe_cluster_mirrors.go
+//	CreateClusterMirror        107  0-0       own    107_create_cluster_mirror.go
+//	RegisterMirrorSyncTopic    108  0-0       own    108_register_mirror_sync_topic.go
+//	UnregisterMirrorSyncTopic  109  0-0       own    109_unregister_mirror_sync_topic.go
+//	AlterMirrorTopicType       110  0-0       own    110_alter_mirror_topic_type.go
+//
+// Produce is shown from version 0, since old librdkafka infers features from it. 100, 101, 105 and 106 are calls
+// between brokers and are never shown to clients; this slice does not serve them. Everything else is
+// refused as Kafka refuses what it does not know.
+package protocol
