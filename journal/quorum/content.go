@@ -16,12 +16,9 @@ type content struct {
 	streams   map[journal.Stream]*history
 }
 
-// history is one stream without what is void.
+// history is one stream.
 type history struct {
 	snapshot *Snapshot // State is not kept
-	// damaged: the volume also holds something void here, a snapshot that covers what never happened
-	// or entries that other markers might bring back. It is copied anew, never continued.
-	damaged bool
 	entries []Position
 	seq     journal.Seq // the highest shells saw
 }
@@ -43,11 +40,11 @@ func (h *history) prefixOf(g *history) bool {
 	if h == nil {
 		return g.base() == Position{}
 	}
-	return !h.damaged && h.base() == g.base() && len(h.entries) <= len(g.entries) &&
+	return h.base() == g.base() && len(h.entries) <= len(g.entries) &&
 		slices.Equal(h.entries, g.entries[:len(h.entries)])
 }
 
-// read takes stock of a volume. The quorum's own stream comes first: it says what is void.
+// read takes stock of a volume.
 func read(j journal.Journal) (*content, error) {
 	c := &content{streams: map[journal.Stream]*history{}}
 	err := j.Replay(Stream, func(b []byte) error { return c.restore(b) }, func(_ journal.Seq, e core.Entry) error {
@@ -72,17 +69,10 @@ func read(j journal.Journal) (*content, error) {
 			}
 			snap.State = nil
 			h.snapshot, h.seq = &snap, snap.Seq
-			h.damaged = !snap.Absent && void(c.markers, snap.Place)
-			if !h.damaged {
-				c.reach(snap.Place)
-			}
+			c.reach(snap.Place)
 			return nil
 		}, func(_ journal.Seq, e core.Entry) error {
 			p, seq := Place(e)
-			if void(c.markers, p) {
-				h.damaged = true
-				return nil
-			}
 			h.entries = append(h.entries, p)
 			h.seq = seq
 			c.reach(p)

@@ -22,21 +22,11 @@ func (p Position) Less(q Position) bool {
 	return p.Seq < q.Seq
 }
 
-// marker is the first entry of a term. Whatever an older term wrote at or above its Seq was never
-// acknowledged and is void: a marker cuts a history by being copied into it.
+// marker is the first entry of a term. It makes every history that lacks it lose against those that
+// have it, so what an older term wrote behind that point, never acknowledged, cannot come back.
 type marker struct {
 	Position
 	members []core.ReplicaID
-}
-
-// void reports whether p was cut by one of the markers.
-func void(markers []marker, p Position) bool {
-	for _, m := range markers {
-		if m.Term > p.Term && m.Seq <= p.Seq {
-			return true
-		}
-	}
-	return false
 }
 
 // newest is the marker of the highest term, zero if there is none.

@@ -4,7 +4,7 @@
 // There is one proposer. All control streams share one sequence; every volume holds a prefix of it,
 // because entries are handed to every volume in the same order. At open the longest history among
 // enough volumes wins, the others are refilled from it, and a new term is written to a majority before
-// anything else: its marker voids what an older term left behind without acknowledging it.
+// anything else: its marker makes every history lose that an older term left behind unacknowledged.
 package quorum
 
 import (
@@ -120,7 +120,7 @@ func (m *member) agrees(best *member) bool {
 		return false
 	}
 	for s, h := range best.content.streams {
-		if t := m.content.streams[s]; h.exists() != t.exists() || (h.exists() && (t.damaged != h.damaged || t.base() != h.base() || !slices.Equal(t.entries, h.entries))) {
+		if t := m.content.streams[s]; h.exists() != t.exists() || (h.exists() && (t.base() != h.base() || !slices.Equal(t.entries, h.entries))) {
 			return false
 		}
 	}
@@ -393,10 +393,6 @@ func (q *Quorum) Replay(s journal.Stream, snapshot func([]byte) error, entry fun
 	if err != nil {
 		return err
 	}
-	var own content
-	if err := j.Replay(Stream, own.restore, func(_ journal.Seq, e core.Entry) error { return own.own(e) }); err != nil {
-		return err
-	}
 	return j.Replay(s, func(b []byte) error {
 		snap, err := ParseSnapshot(b)
 		if err != nil || snap.Absent {
@@ -404,10 +400,7 @@ func (q *Quorum) Replay(s journal.Stream, snapshot func([]byte) error, entry fun
 		}
 		return snapshot(snap.State)
 	}, func(_ journal.Seq, e core.Entry) error {
-		p, seq := Place(e)
-		if void(own.markers, p) {
-			return nil
-		}
+		_, seq := Place(e)
 		return entry(seq, unwrap(e))
 	})
 }

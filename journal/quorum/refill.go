@@ -33,13 +33,13 @@ func refill(from journal.Journal, source *content, to journal.Journal, target *c
 	}
 	slices.Sort(names)
 	for _, s := range names {
-		reached, err := copyStream(from, source.markers, to, s, source.streams[s], target.streams[s], upTo)
+		reached, err := copyStream(from, to, s, source.streams[s], target.streams[s], upTo)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s, err)
 		}
 		copied[s] = reached
 	}
-	// The markers last, and with them the end: they void what the copy replaced.
+	// The markers last, and with them the end.
 	if err := settle(func(done journal.Done) { to.Snapshot(Stream, source.state(), nil); to.Append(Stream, nil, done) }); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func refill(from journal.Journal, source *content, to journal.Journal, target *c
 }
 
 // copyStream appends what is missing, or starts over from a snapshot where the two disagree.
-func copyStream(from journal.Journal, markers []marker, to journal.Journal, s journal.Stream, have, theirs *history, upTo Position) (Position, error) {
+func copyStream(from, to journal.Journal, s journal.Stream, have, theirs *history, upTo Position) (Position, error) {
 	reached := Position{}
 	skip := 0
 	if theirs.prefixOf(have) {
@@ -77,7 +77,7 @@ func copyStream(from journal.Journal, markers []marker, to journal.Journal, s jo
 		return nil
 	}, func(_ journal.Seq, e core.Entry) error {
 		p, seq := Place(e)
-		if void(markers, p) || upTo.Less(p) {
+		if upTo.Less(p) {
 			return nil
 		}
 		if skip < 0 {
