@@ -20,7 +20,7 @@ func (t *turn) join(c JoinGroup) {
 			c.SessionTimeoutMs, t.settings.MinSessionMs, t.settings.MaxSessionMs))
 	case !t.known && c.MemberID != "":
 		refuse(perr.UnknownMemberId, "")
-	case t.full(c.MemberID):
+	case t.full(c):
 		refuse(perr.GroupMaxSizeReached, fmt.Sprintf("group %s has group.max.size=%d members", c.Group, t.settings.MaxSize))
 	case !t.supports(c.ProtocolType, c.Protocols):
 		refuse(perr.InconsistentGroupProtocol, fmt.Sprintf("group %s has members of type %q and no protocol that all of them and this member support", c.Group, t.protocolType))
@@ -43,8 +43,13 @@ func (t *turn) isPending(id string) bool {
 	return is
 }
 
-func (t *turn) full(id string) bool {
-	return t.settings.MaxSize > 0 && t.members[id] == nil && !t.isPending(id) && len(t.members)+len(t.pending) >= int(t.settings.MaxSize)
+// full counts ids that were handed out. Whoever has a place, or takes over that of its instance id,
+// needs no new one.
+func (t *turn) full(c JoinGroup) bool {
+	if c.InstanceID != nil && t.statics[*c.InstanceID] != "" || t.members[c.MemberID] != nil || t.isPending(c.MemberID) {
+		return false
+	}
+	return t.settings.MaxSize > 0 && len(t.members)+len(t.pending) >= int(t.settings.MaxSize)
 }
 
 // supports: a group without members takes any protocol; otherwise one must be left that all know.
