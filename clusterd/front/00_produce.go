@@ -100,17 +100,20 @@ func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, r
 	replica.Ask(func(ref core.RequestID) partition.Command {
 		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID}
 	}, func(reply any) {
-		p.answered(out, reply)
+		p.answered(out, reply, b)
 		p.finish()
 	})
 }
 
 // answered writes down what became of one batch. It runs on the partition actor's goroutine.
-func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any) {
+func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b batch.Batch) {
 	switch e := reply.(type) {
 	case partition.AckProduce:
 		p.mu.Lock()
 		out.BaseOffset, out.LogStartOffset, out.LogAppendTime = int64(e.Base), int64(e.LogStart), e.LogAppendTime
+		if b.HasAppendTime() {
+			out.LogAppendTime = b.MaxTimestamp // ours, written in by the check
+		}
 		p.mu.Unlock()
 	case partition.RefuseProduce:
 		p.refuse(out, e.Code, e.Text)

@@ -62,12 +62,15 @@ func (f *Front) topicsToCreate(r *kmsg.MetadataRequest) []string {
 func (f *Front) createByName(names []string, done func(map[string]perr.Code)) {
 	var mu sync.Mutex
 	refused := map[string]perr.Code{}
-	finish := countdown(len(names), func() { f.whenKnown(names, func() { done(refused) }) })
+	var made []string
+	finish := countdown(len(names), func() { f.whenKnown(made, func() { done(refused) }) })
 	for _, name := range names {
 		f.cluster.CreateTopic(controller.CreateTopic{Name: name, Partitions: -1, Replication: -1}, func(reply any) {
 			mu.Lock()
 			if code, _ := createdCode(reply); code != perr.None && code != perr.TopicAlreadyExists {
 				refused[name] = code
+			} else {
+				made = append(made, name)
 			}
 			mu.Unlock()
 			finish()

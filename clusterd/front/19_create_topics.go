@@ -2,6 +2,7 @@ package front
 
 import (
 	"fmt"
+	"sync"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
@@ -26,6 +27,7 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 	for i := range r.Topics {
 		times[r.Topics[i].Name]++
 	}
+	var mu sync.Mutex
 	var made []string
 	done := countdown(len(r.Topics), func() {
 		// Clients look for the topic on another broker at once (compat-A10).
@@ -47,15 +49,19 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 			done()
 			continue
 		}
-		if !r.ValidateOnly {
-			made = append(made, rt.Name)
-		}
 		f.cluster.CreateTopic(cmd, func(reply any) {
 			defer done()
 			code, why := createdCode(reply)
 			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
-			if created, ok := reply.(controller.CreatedTopic); ok && code == perr.None {
-				f.describeCreated(out, &created.Topic)
+			created, ok := reply.(controller.CreatedTopic)
+			if !ok || code != perr.None {
+				return
+			}
+			f.describeCreated(out, &created.Topic)
+			if !r.ValidateOnly {
+				mu.Lock()
+				made = append(made, rt.Name)
+				mu.Unlock()
 			}
 		})
 	}

@@ -131,11 +131,13 @@ func (m *mirrorFetch) state(out *answeredPartition, id core.PartitionID, replica
 // newest word is another leader or another epoch.
 func evidenceFor(c *broker.Cluster, r *broker.Replica, key core.MirrorKey, epoch core.RegistrationEpoch) *messages.PartitionEvidence {
 	e, ok := c.Evidence(r.ID())
-	if !ok || e.Epoch != r.View().Epoch {
+	view := r.View()
+	if !ok || e.Epoch != view.Epoch {
 		return nil
 	}
 	out := messages.NewPartitionEvidence()
-	out.SourceEpoch, out.HighWatermark, out.LastUncleanEpoch, out.HasWaiters = int32(e.Epoch), int64(e.HW), int32(e.LastUnclean), e.HasWaiters
+	out.SourceEpoch, out.LastUncleanEpoch, out.HasWaiters = int32(e.Epoch), int32(e.LastUnclean), e.HasWaiters
+	out.HighWatermark = int64(max(e.HW, view.HW)) // gates are published when they change, the view at every advance
 	for _, g := range e.Gates {
 		if g.Key == key && g.Epoch == epoch {
 			out.Gating, out.RegistrationEpoch = true, int64(g.Epoch)
