@@ -23,9 +23,11 @@ func Apply(s *State, ev Event) {
 	case LeaderBegan:
 		s.begin(e)
 	case ImageArrived:
-		s.image = e.Image
 		if s.leading && e.Image.Epoch == s.epoch {
+			s.image = e.Image
 			s.applyImage(e.At)
+		} else {
+			s.ahead = e.Image
 		}
 	case ReplicaProgressed:
 		s.progressed(e)
@@ -94,7 +96,7 @@ func (s *State) begin(e LeaderBegan) {
 	was := s.soft
 	s.soft = soft{
 		leading: true, epoch: c.Epoch, epochStart: c.EpochStart, self: c.Self, mode: c.Mode, hw: c.HW,
-		image: was.image, adopted: core.NoEpoch, tracked: core.Unknown, floor: core.Unknown,
+		ahead: was.ahead, adopted: core.NoEpoch, tracked: core.Unknown, floor: core.Unknown,
 		published: core.Unknown, h: core.Unknown, statedAt: never, timer: was.timer,
 	}
 	if continues {
@@ -113,7 +115,8 @@ func (s *State) begin(e LeaderBegan) {
 	if !forgetReportsOnEpoch {
 		s.gates = was.gates
 	}
-	if s.image.Epoch == s.epoch {
+	if s.ahead.Epoch == s.epoch && s.ahead.Version > 0 {
+		s.image = s.ahead
 		s.applyImage(e.At)
 	}
 }

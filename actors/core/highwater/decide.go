@@ -112,7 +112,7 @@ func (d *decision) lead(c LeaderStarted) {
 // applyImage takes an image of our epoch; a newer one waits for the leader's start, which comes from
 // another actor and may be overtaken.
 func (d *decision) applyImage(c AppliedImage) {
-	if c.Epoch < d.s.epoch || c.Version < d.s.image.Version {
+	if c.Epoch < d.s.epoch || c.Version < max(d.s.image.Version, d.s.ahead.Version) {
 		return
 	}
 	before := d.s.gates

@@ -46,8 +46,12 @@ type soft struct {
 	hw         core.Offset
 	replicas   []progress
 
-	image   AppliedImage // newest; applied only when it is of our epoch
-	imaged  bool         // the election's own image was applied (D9)
+	image AppliedImage // newest of our epoch, in force
+	// ahead is the newest image of an epoch that has not begun here yet. It must not be looked at before:
+	// a leader that proposed an ISR from its successor's image once had the refusal cancel the proposal
+	// of that successor, and a committed addition did not count.
+	ahead   AppliedImage
+	imaged  bool // the election's own image was applied (D9)
 	pending proposal
 
 	gates []gate
