@@ -69,8 +69,21 @@ func (c *Cluster) AllocateProducerIDs(cmd controller.AllocateProducerIDs, reply 
 			c.AllocateProducerIDs(cmd, reply)
 			return
 		}
+		if ok {
+			c.mu.Lock()
+			c.prefix = int32(ids.First >> 32)
+			c.mu.Unlock()
+		}
 		reply(answer)
 	})
+}
+
+// ProducerPrefix is what every producer id of this cluster begins with (D24); -1 until the first block was
+// drawn, which Start does.
+func (c *Cluster) ProducerPrefix() int32 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.prefix
 }
 
 // StopBroker fences a broker and closes its replicas; answered with controller.Done. Its volume stays open

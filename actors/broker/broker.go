@@ -29,7 +29,7 @@ type Broker struct {
 }
 
 func newBroker(c *Cluster, slot Volume) *Broker {
-	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: true, replicas: map[core.PartitionID]*Replica{}}
+	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}}
 	b.producerIDs = &producerIDs{cluster: c}
 	b.feed = newFeed(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
@@ -62,6 +62,10 @@ func (b *Broker) ensure(id core.PartitionID) *Replica {
 // how far each log goes.
 func (b *Broker) spawnAll(topics []image.Topic) []controller.ReplicaLog {
 	b.mu.Lock()
+	if b.lost != nil {
+		b.mu.Unlock()
+		return nil
+	}
 	var wanted []core.PartitionID
 	for _, t := range topics {
 		for i, p := range t.Partitions {
@@ -131,6 +135,16 @@ func (b *Broker) volumeLost(err error) {
 	b.cluster.fence(b.id, text, func(any) {})
 	if f := b.cluster.options.VolumeLost; f != nil {
 		f(b.id, err)
+	}
+}
+
+// snapshot makes every actor on this volume write one, so that old segments can be recycled.
+func (b *Broker) snapshot() {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, r := range b.replicas {
+		r.partition.Snapshot()
+		r.highwater.Snapshot()
 	}
 }
 

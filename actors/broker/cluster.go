@@ -40,6 +40,7 @@ type Cluster struct {
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
 	acked   map[core.PartitionID]*atomic.Int64
 	ids     map[int32]int64 // highest producer id found in a log, by prefix
+	prefix  int32           // of our own producer ids, -1 until a block was drawn
 }
 
 // Options say what a cluster is made of.
@@ -64,7 +65,8 @@ type Options struct {
 // Volume is one logical broker's part of Options.
 type Volume struct {
 	ID    core.ReplicaID
-	Store journal.Volume
+	Store journal.Volume // nil when it could not be opened; then Err says why
+	Err   error
 	Dir   string // where quarantine files go
 	Host  string // what clients are told
 	Port  int32
@@ -94,6 +96,24 @@ func (c *Cluster) replica(broker core.ReplicaID, id core.PartitionID) (*Replica,
 // Leader is the replica that the controller's newest word makes the leader, if its broker has it.
 func (c *Cluster) Leader(id core.PartitionID) (*Replica, bool) {
 	return c.replica(c.Newest().Leader(id), id)
+}
+
+// Snapshot makes everything that a broker's volume holds entries of write a snapshot: the volume has begun
+// a new segment and wants to recycle old ones (D12). It does not wait.
+func (c *Cluster) Snapshot(id core.ReplicaID) {
+	if b, ok := c.Broker(id); ok {
+		b.snapshot()
+	}
+	c.controller.Snapshot()
+	c.registration.Snapshot()
+	for _, g := range c.groups {
+		g.Snapshot()
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, m := range c.mirrors {
+		m.Snapshot()
+	}
 }
 
 func randomID() (id [16]byte) {

@@ -269,7 +269,7 @@ func (c *Cluster) fillIn(topics []mirror.StartTopic) []mirror.StartTopic {
 	for i := range filled {
 		fresh(&filled[i].Fresh)
 		if filled[i].Local == (mirror.LocalTopic{}) {
-			filled[i].Local = c.localTopic(filled[i].Source)
+			filled[i].Local = c.LocalTopic(filled[i].Source)
 		}
 	}
 	return filled
@@ -281,8 +281,8 @@ func fresh(i *core.Incarnation) {
 	}
 }
 
-// localTopic is what stands here under the source topic's name or id.
-func (c *Cluster) localTopic(source mirror.SourceTopic) mirror.LocalTopic {
+// LocalTopic is what stands here under a source topic's name, or else its id, in the newest image.
+func (c *Cluster) LocalTopic(source mirror.SourceTopic) mirror.LocalTopic {
 	img := c.Newest()
 	t, exists := img.TopicNamed(source.Name)
 	if !exists {

@@ -29,6 +29,13 @@ func (p *producerIDs) next(reply func(id int64, text string)) {
 		return
 	}
 	p.waiting = append(p.waiting, reply)
+	p.mu.Unlock()
+	p.fill()
+}
+
+// fill asks for the next block, unless it is on its way.
+func (p *producerIDs) fill() {
+	p.mu.Lock()
 	ask := !p.asking
 	p.asking = true
 	p.mu.Unlock()

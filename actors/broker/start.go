@@ -24,7 +24,7 @@ func Start(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}),
-		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, acked: map[core.PartitionID]*atomic.Int64{}, ids: map[int32]int64{},
+		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, acked: map[core.PartitionID]*atomic.Int64{}, ids: map[int32]int64{}, prefix: -1,
 	}
 	if o.Exit != nil {
 		c.system.Exit = o.Exit
@@ -56,6 +56,7 @@ func Start(o Options) (*Cluster, error) {
 	for _, g := range c.groups {
 		g.Tell(group.Resume{Settings: o.Groups})
 	}
+	c.brokers[0].producerIDs.fill()
 	return c, nil
 }
 
@@ -130,6 +131,9 @@ func (c *Cluster) warnOfStrays(topics []image.Topic) {
 		known[t.ID.String()] = true
 	}
 	for _, b := range c.brokers {
+		if b.store == nil {
+			continue
+		}
 		streams, err := b.store.Streams("partition/")
 		if err != nil {
 			continue // the replay of the volume will say so

@@ -46,3 +46,6 @@ func (r *Replica) observe(ev highwater.Event) {
 func (r *Replica) confirmed(n int) {
 	r.broker.cluster.stats.acks[r.ackMode].Add(int64(n))
 }
+
+// AckModes are all modes.
+func AckModes() []AckMode { return []AckMode{AckLocal, AckSync, AckReleased, AckUnprotected} }

@@ -74,6 +74,10 @@ func (a *machineActor[S, C, E, F]) Receive(c actor.Context) {
 	case durable:
 		a.ref.tickets.posted.Store(false)
 		a.settled(c)
+	case snap:
+		if a.alive() && a.events > 0 {
+			a.snapshot()
+		}
 	case finish:
 		a.ref.tickets.finishing = append(a.ref.tickets.finishing, m.done)
 		a.tryFinish(c)

@@ -61,6 +61,10 @@ func (r *Ref[C]) AskAs(ref core.RequestID, cmd C, reply func(any)) {
 // which tells the machine to forget it too.
 func (r *Ref[C]) Cancel(ref core.RequestID, cmd C) { r.post(cancel[C]{ref: ref, cmd: cmd}) }
 
+// Snapshot asks for a snapshot now, if anything was decided since the last one: what came before may then
+// be recycled (D12).
+func (r *Ref[C]) Snapshot() { r.post(snap{}) }
+
 // Close refuses everything from now on. What was accepted before is decided, made durable and answered;
 // then what still waits fails, a snapshot is written, and done is called once the name may be used again.
 // Only the first call closes; done of a later one is not called.
@@ -101,5 +105,6 @@ type (
 	}
 	tick    struct{ at int64 }
 	durable struct{}
+	snap    struct{}
 	finish  struct{ done func() }
 )

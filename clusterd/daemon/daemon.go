@@ -1,0 +1,278 @@
+// Package daemon is one clusterd process: it opens the volumes, starts the cluster on them, serves, and
+// closes everything in the reverse order.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"lockstep/actors/broker"
+	"lockstep/actors/bus"
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/group"
+	"lockstep/actors/fetcher"
+	"lockstep/actors/shell"
+	"lockstep/clusterd/config"
+	"lockstep/clusterd/front"
+)
+
+// claimLease is how long a claim of a mirror stands after the source was heard last (C4).
+const claimLease = 10 * time.Second
+
+// Daemon is a running process. Its methods may be called from any goroutine.
+type Daemon struct {
+	config   config.Config
+	log      *slog.Logger
+	clock    *shell.RealClock
+	store    *store
+	cluster  *broker.Cluster
+	bus      *bus.Bus
+	fetchers *fetcher.Fetchers
+	http     *httpServer
+	memory   *front.Memory
+
+	mu     sync.Mutex
+	fronts map[core.ReplicaID]*front.Front
+	kafka  map[core.ReplicaID]string // addresses, kept over a stop and start of the broker
+}
+
+// Run serves until ctx ends, then closes cleanly. The ready line goes to out, once everything listens.
+func Run(ctx context.Context, c config.Config, log *slog.Logger, out io.Writer) error {
+	d := &Daemon{config: c, log: log, memory: front.NewMemory(front.ProcessBytes), fronts: map[core.ReplicaID]*front.Front{}, kafka: map[core.ReplicaID]string{}}
+	defer d.close()
+	if err := d.start(); err != nil {
+		return err
+	}
+	line, err := d.announce()
+	if err != nil {
+		return err
+	}
+	d.http.ready.Store(true)
+	if _, err := fmt.Fprintln(out, line); err != nil {
+		return fmt.Errorf("write the ready line: %w", err)
+	}
+	<-ctx.Done()
+	log.Info("closing", "cluster", string(d.cluster.ID()))
+	return nil
+}
+
+// start is D6: volumes and control quorum, the cluster, bus and fetchers, and listeners last. The Kafka
+// ports are taken before, so that the cluster can be told what clients will be told; nobody is
+// accepted until the end.
+func (d *Daemon) start() error {
+	listeners, err := d.listen()
+	if err != nil {
+		return err
+	}
+	served := false
+	defer func() {
+		if !served {
+			for _, l := range listeners {
+				l.Close()
+			}
+		}
+	}()
+	if d.store, err = openStore(d.config, d.log, d.snapshot); err != nil {
+		return err
+	}
+	d.clock = shell.NewRealClock()
+	if d.cluster, err = broker.Start(d.options(listeners)); err != nil {
+		return err
+	}
+	d.store.attach(d.cluster)
+	if err := d.connect(); err != nil {
+		return err
+	}
+	if d.http, err = serveHTTP(d); err != nil {
+		return err
+	}
+	served = true
+	for i, b := range d.cluster.Brokers() {
+		d.kafka[b.ID()] = listeners[i].Addr().String()
+		d.serve(b, listeners[i])
+	}
+	return nil
+}
+
+func (d *Daemon) listen() (list []net.Listener, err error) {
+	for i := range d.config.Dirs() {
+		l, err := net.Listen("tcp", d.config.KafkaAddress(i))
+		if err != nil {
+			for _, l := range list {
+				l.Close()
+			}
+			return nil, fmt.Errorf("--kafka-listen %s, broker %d: %w", d.config.KafkaListen, i+1, err)
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func (d *Daemon) options(listeners []net.Listener) broker.Options {
+	c := d.config
+	o := broker.Options{
+		Cluster: d.store.cluster, Control: d.store.quorum, Clock: d.clock, Logger: d.log,
+		Defaults: controller.Defaults{
+			Partitions:  int32(c.Int("num.partitions", 0)),
+			Replication: int16(c.Int("default.replication.factor", 0)),
+			MinISR:      int32(c.Int("min.insync.replicas", 0)),
+		},
+		Groups: groupSettings(c),
+		Reopen: d.store.reopen,
+	}
+	for i, v := range d.store.slots {
+		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)
+		v.Host, v.Port = host, int32(port)
+		o.Volumes = append(o.Volumes, v)
+	}
+	return o
+}
+
+func groupSettings(c config.Config) group.Settings {
+	s := group.DefaultSettings()
+	s.InitialDelayMs = c.Int("group.initial.rebalance.delay.ms", s.InitialDelayMs)
+	s.MinSessionMs = c.Int("group.min.session.timeout.ms", s.MinSessionMs)
+	s.MaxSessionMs = c.Int("group.max.session.timeout.ms", s.MaxSessionMs)
+	s.MaxSize = int32(c.Int("group.max.size", int64(s.MaxSize)))
+	s.MaxMetadataBytes = int32(c.Int("offset.metadata.max.bytes", int64(s.MaxMetadataBytes)))
+	return s
+}
+
+// connect opens the bus and the fetchers, and lets mirrors resume.
+func (d *Daemon) connect() (err error) {
+	w := &wiring{cluster: d.cluster}
+	ask := func(ctx context.Context, config map[string]string, req request) (response, error) {
+		return d.fetchers.Call(ctx, config, req) // the bus asks only for mirrors, and those resume below
+	}
+	d.bus, err = bus.Open(bus.Options{
+		Cluster: d.cluster.ID(), Listen: d.config.NATSListen, URL: d.config.NATSURL, Advertise: d.config.NATSAdvertise,
+		Insecure: d.config.InsecureListen, Lease: claimLease, Source: w, Home: w, Ask: ask, Log: d.log,
+	})
+	if err != nil {
+		return err
+	}
+	d.fetchers = fetcher.New(fetcher.Options{Destination: w, Links: d.bus, Log: d.log})
+	d.cluster.Attach(d.fetchers, d.bus)
+	return nil
+}
+
+// serve begins to accept the clients of one broker.
+func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
+	settings := map[string]string{"lockstep.nats.url": d.bus.URL()}
+	for name, value := range d.config.Set {
+		settings[name] = value
+	}
+	f := front.New(front.Config{
+		Cluster: d.cluster, Broker: b, Memory: d.memory, Limits: front.DefaultLimits(), Settings: settings, Source: sources{}, Log: d.log,
+	})
+	d.mu.Lock()
+	d.fronts[b.ID()] = f
+	d.mu.Unlock()
+	go func() {
+		if err := f.Serve(l); err != nil {
+			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
+		}
+	}()
+}
+
+// snapshot is called when a volume begins a segment: what its actors need of the old ones goes into a
+// snapshot, so that they can be recycled (D12).
+func (d *Daemon) snapshot(id core.ReplicaID) {
+	if d.cluster != nil {
+		d.cluster.Snapshot(id)
+	}
+}
+
+// errStopped ends the wait for an answer of the controller.
+var errStopped = errors.New("clusterd is closing")
+
+// stopBroker closes the broker's listener and then the broker.
+func (d *Daemon) stopBroker(ctx context.Context, id core.ReplicaID) error {
+	d.mu.Lock()
+	f := d.fronts[id]
+	delete(d.fronts, id)
+	d.mu.Unlock()
+	if f != nil {
+		f.Close()
+	}
+	return await(ctx, func(reply func(any)) { d.cluster.StopBroker(id, reply) })
+}
+
+// startBroker undoes it: the broker first, then its listener at the old address.
+func (d *Daemon) startBroker(ctx context.Context, id core.ReplicaID) error {
+	if err := await(ctx, func(reply func(any)) { d.cluster.StartBroker(id, reply) }); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	running, address := d.fronts[id] != nil, d.kafka[id]
+	d.mu.Unlock()
+	b, known := d.cluster.Broker(id)
+	if running || !known {
+		return nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("broker %d runs but cannot listen on %s: %w; free the address and start it again", id, address, err)
+	}
+	d.serve(b, l)
+	return nil
+}
+
+func await(ctx context.Context, ask func(reply func(any))) error {
+	answer := make(chan any, 1)
+	ask(func(a any) { answer <- a })
+	select {
+	case <-ctx.Done():
+		return errStopped
+	case a := <-answer:
+		switch a := a.(type) {
+		case controller.Done:
+			if a.Code != 0 {
+				return fmt.Errorf("%s: %s", a.Code.Name(), a.Text)
+			}
+		case shell.Failed:
+			return fmt.Errorf("%s: %s", a.Code.Name(), a.Text)
+		}
+		return nil
+	}
+}
+
+// close is the reverse of start. It runs after a failed start too, over what there is.
+func (d *Daemon) close() {
+	if d.http != nil {
+		d.http.ready.Store(false)
+	}
+	d.mu.Lock()
+	fronts := d.fronts
+	d.fronts = map[core.ReplicaID]*front.Front{}
+	d.mu.Unlock()
+	for _, f := range fronts {
+		f.Close()
+	}
+	if d.fetchers != nil {
+		d.fetchers.Close()
+	}
+	if d.bus != nil {
+		d.bus.Close()
+	}
+	if d.cluster != nil {
+		d.cluster.Close()
+	}
+	if d.http != nil {
+		d.http.close()
+	}
+	if d.store != nil {
+		d.store.close()
+	}
+	if d.clock != nil {
+		d.clock.Close()
+	}
+	d.withdraw()
+}

@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"lockstep/actors/broker"
+	"lockstep/actors/core"
+	"lockstep/clusterd/config"
+	"lockstep/journal"
+	"lockstep/journal/log"
+	"lockstep/journal/quorum"
+	"lockstep/journal/vfs"
+	"lockstep/journal/volume"
+)
+
+// store is the volumes of the process and the control quorum over them.
+type store struct {
+	cluster core.ClusterID
+	options []volume.Options
+	slots   []broker.Volume
+	quorum  *quorum.Quorum
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	volumes  []*volume.Volume // by broker; nil: could not be opened
+	attached *broker.Cluster
+}
+
+// openStore opens every volume in parallel and the quorum over them. A volume that cannot be opened leaves
+// its broker lost; a directory of another cluster or broker refuses to start.
+func openStore(c config.Config, logger *slog.Logger, snapshot func(core.ReplicaID)) (*store, error) {
+	cluster, err := identify(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{cluster: cluster, log: logger}
+	durability := log.Fsync
+	if c.Durability == "os" {
+		durability = log.OS
+	}
+	for i, dir := range c.Dirs() {
+		id := core.ReplicaID(i + 1)
+		s.options = append(s.options, volume.Options{
+			Dir: dir, Cluster: cluster, Broker: id, SegmentBytes: c.SegmentBytes, Durability: durability, Logger: logger,
+			OnSwitch: func(uint64) { snapshot(id) },
+		})
+	}
+	failures := make([]error, len(s.options))
+	s.volumes, err = volume.OpenAll(s.options, func(id core.ReplicaID, err error) { failures[id-1] = err })
+	if err != nil {
+		return nil, err
+	}
+	var members []quorum.Member
+	for i, v := range s.volumes {
+		id := core.ReplicaID(i + 1)
+		slot := broker.Volume{ID: id, Dir: s.options[i].Dir, Err: failures[i]}
+		member := quorum.Member{ID: id}
+		if v != nil {
+			slot.Store, slot.Lossy, member.Journal = v, v.Report().Lossy != "", v
+			s.report(id, v.Report())
+		} else {
+			logger.Error("volume not opened", "broker", int(id), "dir", slot.Dir, "err", failures[i])
+		}
+		s.slots, members = append(s.slots, slot), append(members, member)
+	}
+	s.quorum, err = quorum.Open(members, quorum.Options{
+		Failed: func(id core.ReplicaID, err error) {
+			logger.Error("volume left the control quorum", "broker", int(id), "err", err)
+		},
+		Lost: func(err error) { logger.Error("control quorum lost", "err", err) }, // its actors hear of it and end the process
+	})
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("control quorum of cluster %s: %w", cluster, errors.Join(append(failures, err)...))
+	}
+	return s, nil
+}
+
+func (s *store) report(id core.ReplicaID, r volume.Report) {
+	s.log.Info("volume opened", "broker", int(id), "last_index", r.Last, "clean", r.Clean)
+	if r.Lossy != "" {
+		s.log.Error("volume is LOSSY: its replicas are refilled from their peers", "broker", int(id), "why", r.Lossy)
+	}
+	if r.Rebuilt != "" {
+		s.log.Warn("index of the volume was made again from its log", "broker", int(id), "why", r.Rebuilt)
+	}
+}
+
+// identify finds the cluster's name: the flag, else what the directories say, else a fresh one. The
+// volumes check it again, each against its own.
+func identify(c config.Config) (core.ClusterID, error) {
+	found := core.ClusterID("")
+	for _, dir := range c.Dirs() {
+		open, err := vfs.OpenReal(filepath.Join(dir, "log"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("--data-dir %s: %w", dir, err)
+		}
+		meta, err := log.ReadMeta(open)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil: // the volume's own open says what to do about it
+		case c.ClusterID != "" && meta.Cluster != core.ClusterID(c.ClusterID):
+			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, not to --cluster-id %s: give the right one of them", dir, meta.Cluster, c.ClusterID)
+		case found != "" && meta.Cluster != found:
+			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, another one to cluster %s: give directories of one cluster", dir, meta.Cluster, found)
+		default:
+			found = meta.Cluster
+		}
+	}
+	switch {
+	case c.ClusterID != "":
+		return core.ClusterID(c.ClusterID), nil
+	case found != "":
+		return found, nil
+	default:
+		return core.ClusterID(config.DrawClusterID()), nil
+	}
+}
+
+func (s *store) attach(c *broker.Cluster) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attached = c
+}
+
+// reopen opens the volume of a broker that lost it, and lets it rejoin the control quorum (D4).
+func (s *store) reopen(id core.ReplicaID) (journal.Volume, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.volumes[id-1]; old != nil {
+		old.Abandon()
+		s.volumes[id-1] = nil
+	}
+	v, err := volume.Open(s.options[id-1])
+	if err != nil {
+		return nil, false, err
+	}
+	s.report(id, v.Report())
+	if err := s.quorum.Rejoin(id, v); err != nil {
+		v.Abandon()
+		return nil, false, fmt.Errorf("rejoin the control quorum: %w", err)
+	}
+	s.volumes[id-1] = v
+	return v, v.Report().Lossy != "", nil
+}
+
+func (s *store) close() {
+	if s.quorum != nil {
+		if err := s.quorum.Close(); err != nil {
+			s.log.Error("close of the control quorum", "err", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, v := range s.volumes {
+		if v == nil {
+			continue
+		}
+		if err := v.Close(); err != nil {
+			s.log.Error("close of a volume", "broker", i+1, "err", err)
+		}
+	}
+}
