@@ -123,11 +123,13 @@ func (t *topic) apply(ev Event) {
 		t.unclaim(ev)
 	case CommandSettled:
 		t.Pending, t.Standing = pendingNone, false
+		t.disarm()
 		if t.phase() == Demoting {
 			t.Phase = int8(Async)
 		}
 	case RegisterRefused:
-		t.Pending, t.Release = pendingNone, max(t.Release, ev.Release)
+		t.Pending = pendingNone
+		t.released(ev.Release)
 		t.Recovery = t.Recovery || ev.Release > 0
 		t.Standing = t.Standing && ev.Release == 0 // RELEASED says that the source does not gate
 		t.RetryAttempt, t.Text = ev.RetryAttempt, ev.Text
@@ -138,7 +140,7 @@ func (t *topic) apply(ev Event) {
 		t.Pending, t.Generation = pendingNone, max(t.Generation, ev.Newest)
 		t.newData(ev.Incarnation)
 	case ReleaseNoted:
-		t.Release = max(t.Release, ev.Release)
+		t.released(ev.Release)
 	case IncarnationDrawn:
 		t.newData(ev.Incarnation)
 	case PartitionBroken:
@@ -190,7 +192,16 @@ func (t *topic) admit(epoch core.RegistrationEpoch) {
 	}
 }
 
-// disarm forgets what held under another registration or for other data.
+// released notes a release. One that no Register has answered yet ended the registration under which the
+// partitions were armed: what the source acknowledged since may be missing here (C13).
+func (t *topic) released(n core.ReleaseNumber) {
+	t.Release = max(t.Release, n)
+	if n > t.Echoed {
+		t.disarm()
+	}
+}
+
+// disarm forgets what held under another registration, for other data, or while the source gated.
 func (t *topic) disarm() {
 	for i := range t.Partitions {
 		t.Partitions[i].Armed, t.Partitions[i].From = false, core.Unknown
@@ -205,7 +216,11 @@ func (t *topic) newData(i core.Incarnation) {
 }
 
 func (t *topic) unclaim(ev TopicUnclaimed) {
-	t.Release, t.RetryAttempt, t.Text = max(t.Release, ev.Release), ev.RetryAttempt, ev.Text
+	t.RetryAttempt, t.Text = ev.RetryAttempt, ev.Text
+	t.released(ev.Release)
+	if ev.Reason == reasonFailing || ev.Reason == reasonOther {
+		t.disarm()
+	}
 	if t.Pending == pendingRegister {
 		t.Pending = pendingNone
 	}

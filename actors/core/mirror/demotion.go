@@ -100,7 +100,7 @@ func (s *State) decideUnregisterAnswer(now core.Now, c UnregisterAnswered) outco
 		if supersededIsAnAnswer {
 			w.overtaken(c.Newest, c.Fresh)
 		}
-	case c.Code.Retriable():
+	case !isAnswer(c.Code):
 	case c.Code != perr.None && !supersededIsAnAnswer:
 	default:
 		if !unclaimFirst && (t.phase() == Arming || t.phase() == Sync) {
@@ -110,6 +110,12 @@ func (s *State) decideUnregisterAnswer(now core.Now, c UnregisterAnswered) outco
 		w.tell()
 	}
 	return w.out
+}
+
+// isAnswer tells what the source decided from what it could not decide now. That it does not know the topic is
+// a decision, although Kafka's clients retry the code (C6).
+func isAnswer(c perr.Code) bool {
+	return !c.Retriable() || c == perr.UnknownTopicId || c == perr.InconsistentTopicId
 }
 
 // decideBroken stops claiming a topic that cannot be mirrored on; the data stays. The source is told, since no

@@ -70,7 +70,7 @@ func (s *State) decideRegisterAnswer(now core.Now, c RegisterAnswered) outcome {
 		w.overtaken(c.Newest, c.Fresh)
 	case c.Code == perr.None:
 		w.admitted(c)
-	case c.Code.Retriable():
+	case !isAnswer(c.Code):
 		// asked again when it is due
 	default:
 		w.refused(c)

@@ -180,10 +180,10 @@ func (w *turn) openHW() {
 	}
 }
 
-// keep says whose producer state survives: only where this copy was armed and not known to be released does it
-// hold every batch that the source answered (C13).
+// keep says whose producer state survives: only where this copy is armed, which a release ends, does it hold
+// every batch that the source answered (C13).
 func (t *topic) keep(p PartitionRecord) partition.KeepProducers {
-	if !keepOnlyArmed || p.Armed && t.Release <= t.Echoed {
+	if !keepOnlyArmed || p.Armed {
 		return partition.KeepIdempotent
 	}
 	return partition.KeepNone
