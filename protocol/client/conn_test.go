@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"lockstep/protocol"
 	"lockstep/protocol/messages"
@@ -260,5 +262,27 @@ func TestNobodyListens(t *testing.T) {
 	l.Close()
 	if _, err := Dial(t.Context(), l.Addr().String(), Options{}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
 		t.Fatalf("%v", err)
+	}
+}
+
+// kgo itself can send our types, once it is told their newest versions.
+func TestKgoSendsOurTypes(t *testing.T) {
+	shown := map[int16]span{3: {0, 13}, 18: {0, 4}, 99: {0, 0}}
+	b := serve(t, &broker{newest: 4, shown: shown, handle: echo})
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(messages.KeyDescribeClusterMirrors, 0)
+	k, err := kgo.NewClient(kgo.SeedBrokers(b.addr), kgo.MaxVersions(versions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	req := messages.NewPtrDescribeClusterMirrorsRequest()
+	req.MirrorNames = []string{"m"}
+	resp, err := k.SeedBrokers()[0].Request(t.Context(), req)
+	if _, ok := resp.(*messages.DescribeClusterMirrorsResponse); !ok || err != nil {
+		t.Fatalf("%T %v", resp, err)
+	}
+	if got := (<-b.requests).(*messages.DescribeClusterMirrorsRequest); len(got.MirrorNames) != 1 {
+		t.Fatalf("arrived as %+v", got)
 	}
 }

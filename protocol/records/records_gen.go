@@ -24,6 +24,12 @@ func (m *MirrorTopicStateChangeRecord) Default() {
 	*m = MirrorTopicStateChangeRecord{}
 }
 
+// NewMirrorTopicStateChangeRecord makes one with every field at its default.
+func NewMirrorTopicStateChangeRecord() (m MirrorTopicStateChangeRecord) {
+	m.Default()
+	return m
+}
+
 func (m *MirrorTopicStateChangeRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendNullableString(b, m.MirrorName, flexible)
@@ -56,6 +62,12 @@ func (m *MirrorTopicTypeChangeRecord) Default() {
 	*m = MirrorTopicTypeChangeRecord{}
 }
 
+// NewMirrorTopicTypeChangeRecord makes one with every field at its default.
+func NewMirrorTopicTypeChangeRecord() (m MirrorTopicTypeChangeRecord) {
+	m.Default()
+	return m
+}
+
 func (m *MirrorTopicTypeChangeRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, m.TopicId)
 	b = wire.AppendInt8(b, m.MirrorType)
@@ -85,6 +97,12 @@ type MirrorSyncRegistrationChangeRecord struct {
 // Default sets every field to its default.
 func (m *MirrorSyncRegistrationChangeRecord) Default() {
 	*m = MirrorSyncRegistrationChangeRecord{}
+}
+
+// NewMirrorSyncRegistrationChangeRecord makes one with every field at its default.
+func NewMirrorSyncRegistrationChangeRecord() (m MirrorSyncRegistrationChangeRecord) {
+	m.Default()
+	return m
 }
 
 func (m *MirrorSyncRegistrationChangeRecord) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -119,6 +137,12 @@ func (m *LastMirrorEpochsKey) Default() {
 	*m = LastMirrorEpochsKey{}
 }
 
+// NewLastMirrorEpochsKey makes one with every field at its default.
+func NewLastMirrorEpochsKey() (m LastMirrorEpochsKey) {
+	m.Default()
+	return m
+}
+
 func (m *LastMirrorEpochsKey) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.MirrorName, flexible)
 	b = wire.AppendUUID(b, m.TopicId)
@@ -145,6 +169,12 @@ func (m *LastMirrorEpochsValue) Default() {
 	*m = LastMirrorEpochsValue{}
 	m.LastMirrorEpoch = -1
 	m.LastMirrorOffset = -1
+}
+
+// NewLastMirrorEpochsValue makes one with every field at its default.
+func NewLastMirrorEpochsValue() (m LastMirrorEpochsValue) {
+	m.Default()
+	return m
 }
 
 func (m *LastMirrorEpochsValue) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -181,6 +211,12 @@ func (m *MirrorPartitionStateKey) Default() {
 	*m = MirrorPartitionStateKey{}
 }
 
+// NewMirrorPartitionStateKey makes one with every field at its default.
+func NewMirrorPartitionStateKey() (m MirrorPartitionStateKey) {
+	m.Default()
+	return m
+}
+
 func (m *MirrorPartitionStateKey) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.MirrorName, flexible)
 	b = wire.AppendUUID(b, m.TopicId)
@@ -209,6 +245,12 @@ type MirrorPartitionStateValue struct {
 func (m *MirrorPartitionStateValue) Default() {
 	*m = MirrorPartitionStateValue{}
 	m.PreviousState = -1
+}
+
+// NewMirrorPartitionStateValue makes one with every field at its default.
+func NewMirrorPartitionStateValue() (m MirrorPartitionStateValue) {
+	m.Default()
+	return m
 }
 
 func (m *MirrorPartitionStateValue) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -249,6 +291,12 @@ func (m *MirrorSyncRegistrationKey) Default() {
 	*m = MirrorSyncRegistrationKey{}
 }
 
+// NewMirrorSyncRegistrationKey makes one with every field at its default.
+func NewMirrorSyncRegistrationKey() (m MirrorSyncRegistrationKey) {
+	m.Default()
+	return m
+}
+
 func (m *MirrorSyncRegistrationKey) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, m.MirrorName, flexible)
 	if flexible {
@@ -275,6 +323,12 @@ type MirrorSyncRegistrationValueSyncTopic struct {
 // Default sets every field to its default.
 func (m *MirrorSyncRegistrationValueSyncTopic) Default() {
 	*m = MirrorSyncRegistrationValueSyncTopic{}
+}
+
+// NewMirrorSyncRegistrationValueSyncTopic makes one with every field at its default.
+func NewMirrorSyncRegistrationValueSyncTopic() (m MirrorSyncRegistrationValueSyncTopic) {
+	m.Default()
+	return m
 }
 
 func (m *MirrorSyncRegistrationValueSyncTopic) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -305,6 +359,12 @@ type MirrorSyncRegistrationValue struct {
 // Default sets every field to its default.
 func (m *MirrorSyncRegistrationValue) Default() {
 	*m = MirrorSyncRegistrationValue{}
+}
+
+// NewMirrorSyncRegistrationValue makes one with every field at its default.
+func NewMirrorSyncRegistrationValue() (m MirrorSyncRegistrationValue) {
+	m.Default()
+	return m
 }
 
 func (m *MirrorSyncRegistrationValue) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -342,6 +402,12 @@ type MirrorPidReset struct {
 // Default sets every field to its default.
 func (m *MirrorPidReset) Default() {
 	*m = MirrorPidReset{}
+}
+
+// NewMirrorPidReset makes one with every field at its default.
+func NewMirrorPidReset() (m MirrorPidReset) {
+	m.Default()
+	return m
 }
 
 func (m *MirrorPidReset) appendTo(b []byte, version int16, flexible bool) []byte {
