@@ -81,7 +81,7 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 		}
 		return unregistered(b, cmd, resp)
 	}
-	if cmd.Deadline == 0 {
+	if cmd.Deadline == 0 || !stopOverKafkaPortAlone {
 		b.attempt(cmd.Mirror, cmd.Attempt, send)
 		return
 	}

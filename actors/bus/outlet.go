@@ -154,7 +154,7 @@ func (o *outlet) nudge() {
 func (o *outlet) put(id core.PartitionID, f highwater.PublishFloor) {
 	o.mu.Lock()
 	e := o.entry(id)
-	older := e.known && (f.DestEpoch < e.floor.DestEpoch || f.DestEpoch == e.floor.DestEpoch && f.Seq < e.floor.Seq)
+	older := keepNewestFloor && e.known && (f.DestEpoch < e.floor.DestEpoch || f.DestEpoch == e.floor.DestEpoch && f.Seq < e.floor.Seq)
 	if !older {
 		e.floor, e.known = f, true
 		o.dirty[id] = true
@@ -205,7 +205,7 @@ func (o *outlet) due(now int64) map[core.ReplicaID][]core.PartitionID {
 		switch {
 		case !e.known:
 			continue
-		case o.again, o.dirty[id], e.waiters && age >= repeatWaiting, age >= o.bus.options.Lease/3:
+		case o.again, o.dirty[id], repeatFloorsWhileWaiting && e.waiters && age >= repeatWaiting, age >= o.bus.options.Lease/3:
 			e.sent = now
 			per[e.broker] = append(per[e.broker], id)
 		}
@@ -272,7 +272,7 @@ func (o *outlet) receive(payload []byte, source core.ClusterID) {
 
 // forUs checks the address inside the message: subjects are only routing.
 func (o *outlet) forUs(from, to, name string, source core.ClusterID) bool {
-	if from == string(source) && to == string(o.bus.options.Cluster) {
+	if from == string(source) && to == string(o.bus.options.Cluster) || !addressInsideMessage {
 		return name == string(o.name) // evidence for other mirrors of ours comes by the same subject
 	}
 	o.bus.count.foreign.Add(1)
@@ -283,7 +283,7 @@ func (o *outlet) receiveEvidence(m *messages.GateEvidence) {
 	// Freshness counts from when we sent the floor that this answers (F19). An echo of another process, or
 	// of the future, answers nothing of ours.
 	sent := int64(0)
-	if m.Sender == o.bus.sender && m.SentMono > 0 && m.SentMono <= o.bus.options.Home.Now().Mono {
+	if (m.Sender == o.bus.sender || !echoOfThisProcessOnly) && m.SentMono > 0 && m.SentMono <= o.bus.options.Home.Now().Mono {
 		sent = m.SentMono
 	}
 	for i := range m.Topics {
@@ -298,7 +298,7 @@ func (o *outlet) receiveEvidence(m *messages.GateEvidence) {
 			o.mu.Unlock()
 			o.bus.count.evidenceReceived.Add(1)
 			// A partition we never reported of cannot be gated on us.
-			if known != nil && e.Gating {
+			if (known != nil || !evidenceOfReportedOnly) && e.Gating {
 				o.bus.options.Home.Tell(o.name, facts.Evidence(id, sent, e))
 			}
 		}

@@ -90,7 +90,7 @@ func newCursor(a assignment) *cursor {
 // reassign takes over what metadata says now. A new session or source epoch starts over at the
 // divergence check; a mode alone does not.
 func (c *cursor) reassign(a assignment) (modeChanged bool) {
-	restart := a.Session != c.Session || a.SourceEpoch != c.SourceEpoch && checkEverySourceEpoch
+	restart := a.Session != c.Session || a.SourceEpoch != c.SourceEpoch
 	modeChanged = a.Sync != c.Sync
 	newSession := a.Session != c.Session
 	c.assignment = a

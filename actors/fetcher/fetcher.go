@@ -273,7 +273,7 @@ func (f *fetcher) nap(now time.Time) time.Duration {
 
 // unreachable pauses the whole fetcher after its broker did not answer.
 func (f *fetcher) unreachable(now time.Time, err error) {
-	d := f.pause.next(connectPace)
+	d := f.pause.next(f.mirror.all.connect)
 	f.until = now.Add(d)
 	f.log.Debug("source broker does not answer", "error", err, "retry_in", d)
 	f.mirror.refresh()

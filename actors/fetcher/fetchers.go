@@ -40,6 +40,7 @@ type Fetchers struct {
 	mu      sync.Mutex
 	closed  bool
 	mirrors map[core.MirrorName]*mirrorRun
+	connect pace
 	seen    map[string][]string // brokers of a source, by the bootstrap addresses that led to them
 	ending  sync.WaitGroup
 }
@@ -51,7 +52,7 @@ func New(o Options) *Fetchers {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &Fetchers{options: o, ctx: ctx, stop: stop, mirrors: map[core.MirrorName]*mirrorRun{},
-		seen: map[string][]string{}, sender: uuid.New()}
+		connect: connectPace, seen: map[string][]string{}, sender: uuid.New()}
 }
 
 // Fetch replaces what is fetched for one topic.

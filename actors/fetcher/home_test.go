@@ -271,6 +271,11 @@ func (r *rig) id(i int) core.PartitionID {
 	return core.PartitionID{Topic: r.peer.topic, Index: int32(i)}
 }
 
+// fast makes reconnects cheap for tests that need many.
+func (r *rig) fast() {
+	r.fetchers.connect = pace{time.Millisecond, time.Millisecond}
+}
+
 // mirror starts fetching every partition of the peer in a session.
 func (r *rig) mirror(session core.MirrorSession, mode mirror.FetchMode) {
 	r.fetchers.Fetch(mirror.FetchTopic{Mirror: "dr", Config: r.config, Topic: r.peer.topic, Name: r.peer.name,

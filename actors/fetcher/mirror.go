@@ -174,7 +174,7 @@ func (m *mirrorRun) readSource() {
 		m.count.metadataFailures.Add(1)
 		m.log.Warn("no broker of the source answers", "bootstrap", m.config.Bootstrap, "error", err)
 		m.failAll(perr.BrokerNotAvailable, fmt.Sprintf("source unreachable: %v", err))
-		m.soonest = now.Add(m.pause.next(connectPace))
+		m.soonest = now.Add(m.pause.next(m.all.connect))
 		m.wanted = true
 		return
 	}

@@ -100,7 +100,16 @@ func (p *peer) compose(req *messages.FetchRequest, asked []peerFetch) (*messages
 		out.Partitions = append(out.Partitions, r)
 	}
 	resp.Responses = []messages.FetchResponseTopic{out}
+	if p.extra != nil {
+		p.extra(resp)
+	}
 	return resp, ready
+}
+
+// seal puts the right CRC into a batch.
+func seal(b []byte) []byte {
+	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], crc32.MakeTable(crc32.Castagnoli)))
+	return b
 }
 
 // testBatch is a batch of n records of one byte each, with a right CRC.
@@ -118,6 +127,5 @@ func testBatch(n int) []byte {
 		b = append(binary.AppendVarint(b, int64(len(record))), record...)
 	}
 	binary.BigEndian.PutUint32(b[8:], uint32(len(b)-12))
-	binary.BigEndian.PutUint32(b[17:], crc32.Checksum(b[21:], crc32.MakeTable(crc32.Castagnoli)))
-	return b
+	return seal(b)
 }

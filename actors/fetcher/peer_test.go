@@ -26,16 +26,19 @@ type peer struct {
 	name    string
 	nats    string
 
-	mu      sync.Mutex
-	moved   *sync.Cond
-	logs    []*peerLog
-	gone    bool  // the topic does not exist
-	newest  int16 // of Fetch
-	script  func(q peerFetch, p *messages.FetchResponsePartition)
-	mangle  func(key int16, frame []byte) []byte // nil result: close the connection
-	fetches []peerFetch
-	conns   map[net.Conn]bool
-	serving sync.WaitGroup
+	mu     sync.Mutex
+	moved  *sync.Cond
+	logs   []*peerLog
+	gone   bool  // the topic does not exist
+	newest int16 // of Fetch
+	script func(q peerFetch, p *messages.FetchResponsePartition)
+	// mangle changes an answer's bytes; with cutShort set the connection ends after them.
+	mangle   func(key int16, frame []byte) []byte
+	cutShort bool
+	extra    func(*messages.FetchResponse)
+	fetches  []peerFetch
+	conns    map[net.Conn]bool
+	serving  sync.WaitGroup
 }
 
 // peerLog is one partition of the peer.
@@ -91,6 +94,7 @@ func (p *peer) dropConnections() {
 	defer p.mu.Unlock()
 	for c := range p.conns {
 		c.Close()
+		delete(p.conns, c)
 	}
 	p.moved.Broadcast()
 }
@@ -210,14 +214,13 @@ func (p *peer) serve(c net.Conn) {
 		out = resp.AppendTo(out)
 		binary.BigEndian.PutUint32(out, uint32(len(out)-4))
 		p.mu.Lock()
-		mangle := p.mangle
-		p.mu.Unlock()
-		if mangle != nil {
-			if out = mangle(key, out); out == nil {
-				return
-			}
+		if p.mangle != nil {
+			out = p.mangle(key, out)
 		}
-		if _, err := c.Write(out); err != nil {
+		end := p.cutShort
+		p.cutShort = false
+		p.mu.Unlock()
+		if _, err := c.Write(out); err != nil || end {
 			return
 		}
 	}

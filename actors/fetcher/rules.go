@@ -4,7 +4,6 @@ package fetcher
 
 const (
 	fenceAnswers           = true // R3, model A1: an answer of an old session, epoch or attempt is dropped
-	checkEverySourceEpoch  = true // R3, F04: divergence check on every source epoch, clean election or not
 	readAsyncWhileRefused  = true // C5, F21: 952 and 953 stop the gate, not the data
 	syncModeAtOnce         = true // C1, model G7: a parked consumer-style fetch gives way to a sync one
 	freshnessFromSending   = true // C4, F19: never from receipt

@@ -6,7 +6,6 @@ import "lockstep/actors/core/rules"
 
 var (
 	fenceAnswers           = rules.Kept("R3 fenceAnswers")
-	checkEverySourceEpoch  = rules.Kept("R3 checkEverySourceEpoch")
 	readAsyncWhileRefused  = rules.Kept("C5 readAsyncWhileRefused")
 	syncModeAtOnce         = rules.Kept("C1 syncModeAtOnce")
 	freshnessFromSending   = rules.Kept("C4 freshnessFromSending")

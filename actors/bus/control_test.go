@@ -1,0 +1,162 @@
+package bus
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/mirror"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+func register(attempt int32) mirror.SendRegister {
+	return mirror.SendRegister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 12, Echo: 3, Recovery: true,
+		Incarnation: core.Incarnation{4}, MinISR: 2, Attempt: attempt}
+}
+
+func isRegistered(c mirror.Command) bool {
+	a, ok := c.(mirror.RegisterAnswered)
+	return ok && a.Topic == core.TopicID{9} && a.Generation == 12 && a.Code == 0 && a.Epoch == 5 &&
+		len(a.Gates) == 1 && a.Gates[0] == mirror.GateStart{Partition: 2, LeaderEpoch: 3, Start: 44}
+}
+
+func (w *world) awaitRegistered() {
+	w.t.Helper()
+	w.await("the answer", func() bool { return len(w.told) > 0 && isRegistered(w.told[len(w.told)-1]) })
+}
+
+func TestCommandsTakeBothWaysInTurn(t *testing.T) {
+	w := newWorld(t)
+	_, dst := w.pair(time.Hour)
+	dst.Register(register(0))
+	w.awaitRegistered()
+	w.mu.Lock()
+	if len(w.kafka) != 1 || len(w.requests) != 0 {
+		t.Errorf("attempt 0: %d over the Kafka port, %d over NATS", len(w.kafka), len(w.requests))
+	}
+	w.told = nil
+	w.mu.Unlock()
+	dst.Register(register(1))
+	w.awaitRegistered()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.requests) != 1 {
+		t.Fatalf("attempt 1: %d over NATS", len(w.requests))
+	}
+	r := w.requests[0].(*messages.RegisterMirrorSyncTopicRequest)
+	in := r.Topics[0]
+	if r.ClusterId != "dst" || r.MirrorName != "dr" || r.ProducerIdPrefix != 77 || in.Generation != 12 || in.EchoRelease != 3 ||
+		!in.RecoveryPromotion || in.MinIsr != 2 || len(in.Path) != 2 || in.Path[0] != "dst" {
+		t.Errorf("the Register that arrived is %+v", r)
+	}
+}
+
+// NATS down: everything still works over the Kafka port.
+func TestWithoutNATSCommandsUseTheKafkaPort(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	for attempt := range int32(2) {
+		w.change(func() { w.told = nil })
+		dst.Register(register(attempt))
+		w.awaitRegistered()
+	}
+}
+
+func TestACommandWithoutAnswerIsCountedAndLeftToItsOwner(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	w.change(func() { w.down = true })
+	dst.Register(register(0))
+	for deadline := time.Now().Add(5 * time.Second); dst.Counts().RequestExpired == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("not counted")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.told) != 0 {
+		t.Errorf("told %v without an answer", w.told)
+	}
+}
+
+func TestAnAnswerForAnotherTopicIsNoAnswer(t *testing.T) {
+	w := newWorld(t)
+	_, dst := w.pair(time.Hour)
+	honest := w.handle
+	w.handle = func(req kmsg.Request) kmsg.Response {
+		resp := honest(req).(*messages.RegisterMirrorSyncTopicResponse)
+		resp.Topics[0].TopicId = core.TopicID{66}
+		return resp
+	}
+	dst.Register(register(1))
+	w.await("the request", func() bool { return len(w.requests) == 1 })
+	w.change(func() { w.handle = honest })
+	dst.Register(register(0))
+	w.awaitRegistered()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.told) != 1 {
+		t.Errorf("told %v", w.told)
+	}
+}
+
+// C8, model W7: a stop's Unregister that NATS has taken might be delivered after we have opened.
+func TestAStopIsSentOverTheKafkaPortAlone(t *testing.T) {
+	w := newWorld(t)
+	_, dst := w.pair(time.Hour)
+	stop := mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13, Stop: true, Attempt: 1}
+	stop.Deadline = w.Now().Mono + int64(5*time.Second)
+	dst.Unregister(stop)
+	w.await("the answer", func() bool { return len(w.told) == 1 })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.told[0].(mirror.UnregisterAnswered)
+	if len(w.kafka) != 1 || len(w.requests) != 0 || w.kafka[0].(*messages.UnregisterMirrorSyncTopicRequest).Mode != modeStop {
+		t.Errorf("%d over the Kafka port, %d over NATS", len(w.kafka), len(w.requests))
+	}
+	if a.Generation != 13 || a.Code != 0 || len(a.LEO) != 2 || a.LEO[0] != core.Unknown || a.LEO[1] != 12 {
+		t.Errorf("answered %+v; partitions no topic can have must be left out", a)
+	}
+}
+
+func TestAStopIsNotSentAfterItsDeadline(t *testing.T) {
+	w := newWorld(t)
+	_, dst := w.pair(time.Hour)
+	dst.Unregister(mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13, Stop: true, Deadline: w.Now().Mono - 1})
+	if c := dst.Counts(); c.RequestExpired != 1 || c.Requests != 0 {
+		t.Errorf("counted %+v", c)
+	}
+}
+
+func TestOnlyRegistrationsAreServedOverTheBus(t *testing.T) {
+	w := newWorld(t)
+	src, _ := w.pair(time.Hour)
+	nc, err := nats.Connect(src.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	m, err := nc.Request(controlSubject("src"), messages.EncodeBus(&messages.ControlRequest{SourceCluster: "src", DestinationCluster: "dst", ApiKey: messages.KeyCreateTopics, ApiVersion: 5}), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := messages.DecodeBus(m.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := msg.(*messages.ControlAnswer); perr.Code(a.ErrorCode) != perr.InvalidRequest || a.ErrorMessage == nil {
+		t.Errorf("answered %+v", a)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.requests) != 0 {
+		t.Errorf("CreateTopics came through: %v", w.requests)
+	}
+}
