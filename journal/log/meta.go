@@ -34,6 +34,11 @@ func (m metaFile) checksum() uint32 {
 	return crc32.Checksum([]byte(s), castagnoli)
 }
 
+func (m metaFile) render() ([]byte, error) {
+	b, err := json.MarshalIndent(m, "", "  ")
+	return append(b, '\n'), err
+}
+
 // ReadMeta returns the identity of the volume in dir; an error that is fs.ErrNotExist means that dir
 // was never formatted.
 func ReadMeta(dir vfs.FS) (Meta, error) {
@@ -61,6 +66,9 @@ func ReadMeta(dir vfs.FS) (Meta, error) {
 	if err != nil || len(id) != 16 || m.CRC != m.checksum() {
 		return Meta{}, fmt.Errorf("%s/%s is damaged: its checksum does not match; restore it from a backup or refill this volume from its peers", dir, metaName)
 	}
+	if written, err := m.render(); err != nil || string(written) != string(b) {
+		return Meta{}, fmt.Errorf("%s/%s is damaged: it is not as it was written; restore it from a backup or refill this volume from its peers", dir, metaName)
+	}
 	meta := Meta{Cluster: core.ClusterID(m.Cluster), Broker: core.ReplicaID(m.Broker)}
 	copy(meta.Volume[:], id)
 	return meta, nil
@@ -71,7 +79,7 @@ func writeMeta(dir vfs.FS, m Meta) error {
 		FormatVersion: FormatVersion, Cluster: string(m.Cluster), Broker: int32(m.Broker), Volume: m.Volume.String(),
 	}
 	out.CRC = out.checksum()
-	b, err := json.MarshalIndent(out, "", "  ")
+	b, err := out.render()
 	if err != nil {
 		return err
 	}
@@ -83,7 +91,7 @@ func writeMeta(dir vfs.FS, m Meta) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(f.WriteAt([][]byte{append(b, '\n')}, 0), f.Sync(), f.Close())
+	err = errors.Join(f.WriteAt([][]byte{b}, 0), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,18 @@ func refused(d *Damage) error {
 	return fmt.Errorf("journal refuses to open: %w; acknowledged data is damaged: refill this volume from its peers (move the directory away and start), or run clusterctl journal verify on it", d)
 }
 
+// SegmentName is the file name of segment n.
+func SegmentName(n uint64) string { return segmentName(n) }
+
+// ListSegments returns the numbers of the segments in dir, ascending.
+func ListSegments(dir vfs.FS) ([]uint64, error) {
+	names, err := dir.List()
+	return segmentNumbers(names), err
+}
+
+// SegmentList reads the payload of a RecordSegments.
+func SegmentList(payload []byte) []uint64 { return parseSegmentList(payload) }
+
 // SegmentEnd is how far a segment could be read.
 type SegmentEnd struct {
 	Offset int64  // where the next group would stand

@@ -19,8 +19,8 @@ type content struct {
 // history is one stream.
 type history struct {
 	snapshot *Snapshot // State is not kept
-	entries []Position
-	seq     journal.Seq // the highest shells saw
+	entries  []Position
+	seq      journal.Seq // the highest shells saw
 }
 
 func (h *history) exists() bool {

@@ -126,6 +126,9 @@ func (v *Volume) openIndex() error {
 	if !v.report.Formatted && !trusted(v.o.Dir, v.o.BootID) {
 		why = "the machine stopped without a clean close"
 	}
+	if v.o.Rebuild {
+		why = "it was asked for"
+	}
 	if v.report.Formatted || why != "" {
 		if err := os.RemoveAll(dir); err != nil {
 			return err

@@ -38,6 +38,9 @@ type Options struct {
 	Retention time.Duration
 	Logger    *slog.Logger
 
+	// Rebuild makes the index again although the one on disk may be believed.
+	Rebuild bool
+
 	// LogDir replaces Dir/log, BootID the one of the kernel: what tests inject.
 	LogDir     vfs.FS
 	BootID     string
