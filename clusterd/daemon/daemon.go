@@ -79,14 +79,14 @@ func (d *Daemon) start() error {
 			}
 		}
 	}()
-	if d.store, err = openStore(d.config, d.log, d.snapshot); err != nil {
+	if d.store, err = openStore(d.config, d.log); err != nil {
 		return err
 	}
 	d.clock = shell.NewRealClock()
 	if d.cluster, err = broker.Start(d.options(listeners)); err != nil {
 		return err
 	}
-	d.store.attach(d.cluster)
+	d.store.attached.Store(d.cluster)
 	if err := d.connect(); err != nil {
 		return err
 	}
@@ -180,14 +180,6 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
 		}
 	}()
-}
-
-// snapshot is called when a volume begins a segment: what its actors need of the old ones goes into a
-// snapshot, so that they can be recycled (D12).
-func (d *Daemon) snapshot(id core.ReplicaID) {
-	if d.cluster != nil {
-		d.cluster.Snapshot(id)
-	}
 }
 
 // errStopped ends the wait for an answer of the controller.

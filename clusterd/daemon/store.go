@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
@@ -26,14 +27,15 @@ type store struct {
 	quorum  *quorum.Quorum
 	log     *slog.Logger
 
-	mu       sync.Mutex
-	volumes  []*volume.Volume // by broker; nil: could not be opened
-	attached *broker.Cluster
+	attached atomic.Pointer[broker.Cluster] // read by the volumes' writers
+
+	mu      sync.Mutex
+	volumes []*volume.Volume // by broker; nil: could not be opened
 }
 
 // openStore opens every volume in parallel and the quorum over them. A volume that cannot be opened leaves
 // its broker lost; a directory of another cluster or broker refuses to start.
-func openStore(c config.Config, logger *slog.Logger, snapshot func(core.ReplicaID)) (*store, error) {
+func openStore(c config.Config, logger *slog.Logger) (*store, error) {
 	cluster, err := identify(c)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func openStore(c config.Config, logger *slog.Logger, snapshot func(core.ReplicaI
 		id := core.ReplicaID(i + 1)
 		s.options = append(s.options, volume.Options{
 			Dir: dir, Cluster: cluster, Broker: id, SegmentBytes: c.SegmentBytes, Durability: durability, Logger: logger,
-			OnSwitch: func(uint64) { snapshot(id) },
+			OnSwitch: func(uint64) { s.snapshot(id) },
 		})
 	}
 	failures := make([]error, len(s.options))
@@ -125,10 +127,12 @@ func identify(c config.Config) (core.ClusterID, error) {
 	}
 }
 
-func (s *store) attach(c *broker.Cluster) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.attached = c
+// snapshot is called when a volume begins a segment: what its actors need of the old ones goes into a
+// snapshot, so that they can be recycled (D12).
+func (s *store) snapshot(id core.ReplicaID) {
+	if c := s.attached.Load(); c != nil {
+		c.Snapshot(id)
+	}
 }
 
 // reopen opens the volume of a broker that lost it, and lets it rejoin the control quorum (D4).

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"lockstep/clusterd/config"
+)
+
+// process is one daemon of a test, in this process.
+type process struct {
+	t     *testing.T
+	stop  context.CancelFunc
+	ended chan error
+	ready map[string]string // the ready line's fields
+}
+
+func testConfig(t *testing.T) config.Config {
+	return config.Config{ClusterID: "dc1", DataDir: []string{t.TempDir()}, KafkaListen: "127.0.0.1:0", NATSListen: "127.0.0.1:0",
+		HTTPListen: "127.0.0.1:0", Durability: "fsync", SegmentBytes: 16 << 20, Set: map[string]string{"group.initial.rebalance.delay.ms": "0"}}
+}
+
+func start(t *testing.T, c config.Config) *process {
+	t.Helper()
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &process{t: t, stop: stop, ended: make(chan error, 1), ready: map[string]string{}}
+	r, w := io.Pipe()
+	go func() {
+		err := Run(ctx, c, testLog(), w)
+		w.CloseWithError(io.EOF)
+		p.ended <- err
+	}()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatalf("not ready: %v", <-p.ended)
+	}
+	for _, field := range strings.Fields(line)[1:] {
+		key, value, _ := strings.Cut(field, "=")
+		p.ready[key] = value
+	}
+	t.Cleanup(p.close)
+	return p
+}
+
+func testLog() *slog.Logger {
+	if os.Getenv("DAEMON_TEST_LOG") != "" {
+		return slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+func (p *process) close() {
+	p.stop()
+	if err := <-p.ended; err != nil {
+		p.t.Error("close:", err)
+	}
+	p.ended <- nil
+}
+
+func (p *process) client(options ...kgo.Opt) *kgo.Client {
+	p.t.Helper()
+	options = append(options, kgo.SeedBrokers(strings.Split(p.ready["kafka"], ",")...), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(50*time.Millisecond))
+	c, err := kgo.NewClient(options...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(c.Close)
+	return c
+}
+
+func (p *process) produce(topic string, from, to int) {
+	p.t.Helper()
+	c := p.client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var list []*kgo.Record
+	for i := from; i < to; i++ {
+		list = append(list, &kgo.Record{Topic: topic, Value: []byte(fmt.Sprint(i))})
+	}
+	if err := c.ProduceSync(ctx, list...).FirstErr(); err != nil {
+		p.t.Fatal("produce:", err)
+	}
+}
+
+func (p *process) consume(topic string, n int) map[string]int {
+	p.t.Helper()
+	c := p.client(kgo.ConsumeTopics(topic), kgo.ConsumerGroup("g"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	seen := map[string]int{}
+	for len(seen) < n {
+		fetches := c.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			p.t.Fatalf("%d of %d records: %v", len(seen), n, fetches.Err())
+		}
+		fetches.EachRecord(func(r *kgo.Record) { seen[string(r.Value)]++ })
+	}
+	if err := c.CommitUncommittedOffsets(ctx); err != nil {
+		p.t.Fatal("commit:", err)
+	}
+	return seen
+}
+
+func (p *process) http(method, path string) (int, string) {
+	p.t.Helper()
+	req, err := http.NewRequest(method, "http://"+p.ready["http"]+path, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestAStockClientProducesAndConsumesAcrossARestart(t *testing.T) {
+	c := testConfig(t)
+	p := start(t, c)
+	p.produce("orders", 0, 1000)
+	for value, times := range p.consume("orders", 1000) {
+		if times != 1 {
+			t.Fatalf("%s came %d times", value, times)
+		}
+	}
+	p.close()
+	if _, err := os.Stat(filepath.Join(c.DataDir[0], "run.json")); !os.IsNotExist(err) {
+		t.Fatalf("run.json after a clean close: %v", err)
+	}
+	again := start(t, c)
+	again.produce("orders", 1000, 1200)
+	seen := again.consume("orders", 200) // the group's offsets survived too
+	if seen["1199"] != 1 || seen["0"] != 0 {
+		t.Fatalf("after the restart %d records", len(seen))
+	}
+}
+
+func TestABrokerStopsAndStartsOverHTTP(t *testing.T) {
+	p := start(t, testConfig(t))
+	p.produce("orders", 0, 10)
+	if code, body := p.http("POST", "/v1/brokers/1/stop"); code != 200 {
+		t.Fatal(code, body)
+	}
+	if _, body := p.http("GET", "/v1/brokers"); !strings.Contains(body, `"id":1,"live":false`) {
+		t.Fatal(body)
+	}
+	p.produce("orders", 10, 20)
+	if code, body := p.http("POST", "/v1/brokers/1/start"); code != 200 {
+		t.Fatal(code, body)
+	}
+	if _, body := p.http("GET", "/v1/brokers"); !strings.Contains(body, `"id":1,"live":true`) {
+		t.Fatal(body)
+	}
+	p.consume("orders", 20)
+	for path, want := range map[string]int{"/livez": 200, "/readyz": 200, "/metrics": 200, "/nothing": 404} {
+		if code, _ := p.http("GET", path); code != want {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+	if code, body := p.http("POST", "/v1/brokers/9/stop"); code != 404 || !strings.Contains(body, "9") {
+		t.Error(code, body)
+	}
+}
+
+func TestBadStartsSayWhatIsWrong(t *testing.T) {
+	c := testConfig(t)
+	start(t, c).close()
+	other := c
+	other.ClusterID = "dc2"
+	for name, broken := range map[string]struct {
+		config config.Config
+		want   string
+	}{
+		"directory of another cluster": {other, "dc1"},
+		"directory is a file":          {withDir(c, fileIn(t)), "--data-dir"},
+	} {
+		err := Run(context.Background(), broken.config, testLog(), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), broken.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func withDir(c config.Config, dir string) config.Config {
+	c.DataDir = []string{dir}
+	return c
+}
+
+func fileIn(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
