@@ -67,6 +67,9 @@ type assignment struct {
 	Topic   string // the source's name of it
 	Session core.MirrorSession
 	Sync    bool // fetch with MirrorReplicaInfo, to the source's LEO
+	// Epoch and Incarnation are those of the registration the mirror reports under; Epoch 0: not known yet.
+	Epoch       core.RegistrationEpoch
+	Incarnation core.Incarnation
 	// FollowUnclean is mirror.support.unclean.leader.election of the topic.
 	FollowUnclean bool
 	SourceEpoch   core.LeaderEpoch // of the source's leader, which is this fetcher's broker
@@ -91,11 +94,11 @@ func newCursor(a assignment) *cursor {
 // divergence check; a mode alone does not.
 func (c *cursor) reassign(a assignment) (modeChanged bool) {
 	restart := a.Session != c.Session || a.SourceEpoch != c.SourceEpoch
-	modeChanged = a.Sync != c.Sync
+	modeChanged = a.Sync != c.Sync || a.Epoch != c.Epoch
 	newSession := a.Session != c.Session
 	c.assignment = a
 	if modeChanged {
-		c.refuse = refusal{}
+		c.refuse = refusal{} // also of another registration: what was refused to the old one says nothing
 	}
 	if newSession {
 		c.adopted, c.sourceHW, c.tracked, c.trimmed = core.NoEpoch, core.Unknown, core.Unknown, core.Unknown

@@ -137,6 +137,30 @@ func TestARefusedSyncFetchKeepsDataFlowing(t *testing.T) {
 	}
 }
 
+// A refusal was to the registration of the request: a new one is tried at once.
+func TestANewRegistrationIsTriedAtOnce(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.config["fetch.wait.max.ms"], r.config["request.timeout.ms"] = "20000", "30000"
+	r.home.add(r.id(0), 1)
+	r.peer.change(func() {
+		r.peer.script = func(q peerFetch, p *messages.FetchResponsePartition) {
+			if q.Sync && (len(q.Floors) != 1 || q.Floors[0].RegistrationEpoch != 10) {
+				p.ErrorCode, p.Records = int16(perr.InvalidSyncRegistration), nil
+			}
+		}
+	})
+	r.peer.produce(0, 1, true)
+	r.peer.produce(0, 1, false)
+	r.mirror(1, mirror.FetchSync)
+	r.peer.awaitFetch(func(q peerFetch) bool { return !q.Sync && q.Offset == 1 && q.MaxWait > time.Second })
+	begin := time.Now()
+	r.fetchers.Fetch(mirror.FetchTopic{Mirror: "dr", Config: r.config, Topic: r.peer.topic, Name: r.peer.name, Partitions: 1, Session: 1, Mode: mirror.FetchSync, Epoch: 10})
+	r.upTo(0, 2)
+	if d := time.Since(begin); d > 200*time.Millisecond {
+		t.Errorf("took %v", d)
+	}
+}
+
 func TestAFloorTravelsOnlyUnderItsSourceEpoch(t *testing.T) {
 	r := newRig(t, 1, nil)
 	l := r.home.add(r.id(0), 1)
@@ -151,7 +175,7 @@ func TestAFloorTravelsOnlyUnderItsSourceEpoch(t *testing.T) {
 	r.peer.awaitFetch(func(q peerFetch) bool { return q.Sync && q.Offset == 3 })
 	r.home.change(func() { l.floor = &fresh })
 	r.peer.awaitFetch(func(q peerFetch) bool {
-		if len(q.Floors) != 1 {
+		if len(q.Floors) != 1 || q.Floors[0].Floor < 0 {
 			return false
 		}
 		f := q.Floors[0]
@@ -161,8 +185,8 @@ func TestAFloorTravelsOnlyUnderItsSourceEpoch(t *testing.T) {
 	defer r.peer.mu.Unlock()
 	for _, q := range r.peer.fetches {
 		for _, f := range q.Floors {
-			if f.SourceEpoch != 1 {
-				t.Errorf("a floor of source epoch %d travelled under adopted epoch %d", f.SourceEpoch, q.Epoch)
+			if f.SourceEpoch != 1 || f.Floor == 77 || f.RegistrationEpoch != 9 {
+				t.Errorf("floor %+v travelled under adopted epoch %d", f, q.Epoch)
 			}
 		}
 	}

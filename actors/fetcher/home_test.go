@@ -279,7 +279,7 @@ func (r *rig) fast() {
 // mirror starts fetching every partition of the peer in a session.
 func (r *rig) mirror(session core.MirrorSession, mode mirror.FetchMode) {
 	r.fetchers.Fetch(mirror.FetchTopic{Mirror: "dr", Config: r.config, Topic: r.peer.topic, Name: r.peer.name,
-		Partitions: int32(len(r.peer.logs)), Session: session, Mode: mode})
+		Partitions: int32(len(r.peer.logs)), Session: session, Mode: mode, Epoch: 9})
 }
 
 // upTo waits until partition i holds exactly the peer's log up to offset, byte for byte.

@@ -243,7 +243,7 @@ func (m *mirrorRun) assign() {
 				per[l.broker] = map[core.PartitionID]assignment{}
 			}
 			per[l.broker][id] = assignment{ID: id, Topic: t.Name, Session: t.Session, Sync: t.Mode == mirror.FetchSync,
-				FollowUnclean: t.FollowUnclean, SourceEpoch: l.epoch}
+				Epoch: t.Epoch, Incarnation: t.Incarnation, FollowUnclean: t.FollowUnclean, SourceEpoch: l.epoch}
 		}
 	}
 	for broker, f := range m.fetchers {

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/actors/bus/facts"
 	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
 	"lockstep/protocol/messages"
 )
 
@@ -113,9 +114,8 @@ func addPartition(req *messages.FetchRequest, c *cursor, max int32) {
 	t.Partitions = append(t.Partitions, p)
 }
 
-// addReplicas reports where our replicas stand, in the KIP's form and as a floor. A report of another
-// source epoch than the adopted one is left out, and the partition is named with empty lists: the source
-// takes that as Unknown, and still reads to its LEO (R3, R14).
+// addReplicas reports where our replicas stand, in the KIP's form and as a floor. Without a current floor the
+// partition is named with empty lists, which a source takes as Unknown (R3, R14).
 func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
 	info := &req.MirrorReplicaInfo
 	info.MirrorName = string(m.name)
@@ -125,8 +125,8 @@ func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
 		n++
 	}
 	p := messages.FetchRequestMirroredTopicPartition{Partition: c.ID.Index}
-	floor, ok := m.home().Floor(c.ID)
-	if ok && floor.Mirror == m.name && (floor.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch) {
+	floor, ok := c.currentFloor(m)
+	if ok {
 		p.MinISR = floor.MinISR
 		for _, r := range floor.Replicas {
 			p.ReplicaLastOffsets = append(p.ReplicaLastOffsets, messages.FetchRequestReplicaLastOffsets{ReplicaId: int32(r.Replica), LastFetchOffset: int64(r.LEO)})
@@ -134,10 +134,25 @@ func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
 		for _, r := range floor.ISR {
 			p.ISR = append(p.ISR, int32(r))
 		}
+	}
+	if floor.Epoch != 0 {
 		facts.AddFloor(ensureFloors(m, info), c.ID, floor)
 	}
 	info.Topics[n-1].Partitions = append(info.Topics[n-1].Partitions, p)
 	ensureFloors(m, info)
+}
+
+// currentFloor is the floor that was published under the adopted source epoch and the present registration.
+// ok is false while there is none; what is returned then states no floor, but names the registration that
+// the fetch reads under: without it the source would refuse to read to its LEO.
+func (c *cursor) currentFloor(m *mirrorRun) (f highwater.PublishFloor, ok bool) {
+	f, ok = m.home().Floor(c.ID)
+	if ok && f.Mirror == m.name && f.Epoch == c.Epoch && f.Incarnation == c.Incarnation && (f.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch) {
+		return f, true
+	}
+	local, _ := m.home().Partition(c.ID)
+	return highwater.PublishFloor{Mirror: m.name, Epoch: c.Epoch, SourceEpoch: c.adopted, Incarnation: c.Incarnation, Floor: core.Unknown,
+		ISRSize: int32(len(local.ISR)), MinISR: local.MinISR, DestEpoch: core.NoEpoch}, false
 }
 
 // ensureFloors names our cluster even in a report without floors: two destinations may use the same mirror
