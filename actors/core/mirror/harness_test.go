@@ -9,6 +9,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
+	"lockstep/testkit/laws"
 )
 
 // site drives the machine as the shell does and holds it to the laws of every machine at each step.
@@ -20,7 +21,7 @@ type site struct {
 	effects []Effect // of the newest command: early, then late
 	early   []Effect
 	all     []Effect // since start
-	fresh   byte
+	script  []laws.Step[Command]
 }
 
 func newSite(t *testing.T) *site {
@@ -39,6 +40,7 @@ func cloneState(s *State) *State {
 func (d *site) do(cmd Command) []Effect {
 	d.t.Helper()
 	m := Machine()
+	d.script = append(d.script, laws.Step[Command]{Now: d.now, Cmd: cmd})
 	before := cloneState(d.s)
 	out := m.Decide(d.s, d.now, cmd)
 	if !reflect.DeepEqual(before, d.s) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/actors/core"
+	"lockstep/testkit/laws"
 )
 
 // ledger drives the machine as the shell does and holds it to the laws of every machine at each step.
@@ -14,7 +15,7 @@ type ledger struct {
 	s       *State
 	now     core.Now
 	journal []core.Entry
-	ref     core.RequestID
+	script  []laws.Step[Command]
 	effects []Effect // of the newest command: early, then late
 	early   []Effect
 }
@@ -26,6 +27,7 @@ func newLedger(t *testing.T) *ledger {
 func (l *ledger) do(cmd Command) []Effect {
 	l.t.Helper()
 	m := Machine()
+	l.script = append(l.script, laws.Step[Command]{Now: l.now, Cmd: cmd})
 	before := l.s.after(nil)
 	out := m.Decide(l.s, l.now, cmd)
 	if !reflect.DeepEqual(before, l.s) {
