@@ -87,6 +87,13 @@ func (w *printer) kafka(s *schema) {
 		other := strings.TrimSuffix(s.Name, "Request") + "Response"
 		w.p("// ResponseKind is an empty response of the same version.")
 		w.p("func (m *%s) ResponseKind() kmsg.Response {\nr := &%s{Version: m.Version}\nr.Default()\nreturn r\n}\n", s.Name, other)
+		for _, f := range s.Fields {
+			if f.Name == "TimeoutMs" { // kgo waits for the answer that much longer
+				w.p("// Timeout is how long the server may take, in ms.")
+				w.p("func (m *%s) Timeout() int32 { return m.TimeoutMs }\n", s.Name)
+				w.p("// SetTimeout sets it.\nfunc (m *%s) SetTimeout(ms int32) { m.TimeoutMs = ms }\n", s.Name)
+			}
+		}
 	} else {
 		other := strings.TrimSuffix(s.Name, "Response") + "Request"
 		w.p("// RequestKind is an empty request of the same version.")

@@ -179,6 +179,12 @@ func (m *AddTopicsToMirrorRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
+// Timeout is how long the server may take, in ms.
+func (m *AddTopicsToMirrorRequest) Timeout() int32 { return m.TimeoutMs }
+
+// SetTimeout sets it.
+func (m *AddTopicsToMirrorRequest) SetTimeout(ms int32) { m.TimeoutMs = ms }
+
 // NewPtrAddTopicsToMirrorRequest makes one with every field at its default.
 func NewPtrAddTopicsToMirrorRequest() *AddTopicsToMirrorRequest {
 	m := new(AddTopicsToMirrorRequest)

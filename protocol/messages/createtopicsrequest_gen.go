@@ -271,6 +271,12 @@ func (m *CreateTopicsRequest) ResponseKind() kmsg.Response {
 	return r
 }
 
+// Timeout is how long the server may take, in ms.
+func (m *CreateTopicsRequest) Timeout() int32 { return m.TimeoutMs }
+
+// SetTimeout sets it.
+func (m *CreateTopicsRequest) SetTimeout(ms int32) { m.TimeoutMs = ms }
+
 // NewPtrCreateTopicsRequest makes one with every field at its default.
 func NewPtrCreateTopicsRequest() *CreateTopicsRequest {
 	m := new(CreateTopicsRequest)
