@@ -28,7 +28,8 @@ func (d *decision) settleISR() {
 		if contains(committed, p.Replica) || contains(s.image.Fenced, p.Replica) || p.LEO == core.Unknown {
 			continue
 		}
-		if p.LEO >= line {
+		// Caught up, too: else one that stopped reporting is added again as soon as it has been removed.
+		if p.LEO >= line && s.caughtUp(p, now) {
 			next = append(next, p.Replica)
 		}
 	}

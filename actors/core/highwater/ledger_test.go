@@ -1,0 +1,108 @@
+package highwater
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/actors/core"
+)
+
+func durable[T Event](b *bench) (found []T) {
+	for _, ev := range b.events {
+		if x, ok := ev.(T); ok {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// The entry that opens a stamp is on disk before the first ack under it; later acks do not wait (D3).
+func TestTheFirstAckOfAStampIsLate(t *testing.T) {
+	s := New("ledger/t/0")
+	now := core.Now{Mono: 1}
+	do := func(cmd Command) core.Outcome[Event, Effect] {
+		out := Decide(s, now, cmd)
+		for _, ev := range out.Events {
+			Apply(s, ev)
+		}
+		return out
+	}
+	early := func(out core.Outcome[Event, Effect]) bool {
+		return slices.ContainsFunc(out.Early, func(f Effect) bool { _, ok := f.(Advance); return ok })
+	}
+	late := func(out core.Outcome[Event, Effect]) bool {
+		return slices.ContainsFunc(out.Late, func(f Effect) bool { _, ok := f.(Advance); return ok })
+	}
+	do(LeaderStarted{Epoch: 1, Self: 1, Replicas: []core.ReplicaID{1}})
+	do(AppliedImage{Epoch: 1, ISR: []core.ReplicaID{1}, MinISR: 1, Version: 1})
+	if out := do(ReportReplica{Replica: 1, Epoch: 1, LEO: 5}); !late(out) || early(out) {
+		t.Fatalf("before the stamp is on disk: %+v", out)
+	}
+	do(StampDurable{Number: 1})
+	if out := do(ReportReplica{Replica: 1, Epoch: 1, LEO: 6}); !early(out) || late(out) {
+		t.Fatalf("with the stamp on disk: %+v", out)
+	}
+	do(AppliedImage{Epoch: 1, ISR: []core.ReplicaID{1}, MinISR: 1, Version: 2, Released: []core.MirrorKey{mirrorA}})
+	do(StampDurable{Number: 1}) // of the older stamp
+	if out := do(ReportReplica{Replica: 1, Epoch: 1, LEO: 7}); !late(out) {
+		t.Fatalf("a new stamp: %+v", out)
+	}
+}
+
+func TestTheLedgerSaysWhoHadIt(t *testing.T) { // D3
+	b := source(t, 0, gateOf(mirrorB), gateOf(mirrorA))
+	b.report(1, 10).report(2, 11).report(3, 12).floor(mirrorA, 9)
+	b.floor(mirrorB, 8)
+	got := durable[HighWatermarkAdvanced](b)
+	if len(got) != 1 {
+		t.Fatalf("%d entries for one move", len(got))
+	}
+	e := got[0]
+	if e.From != 0 || e.To != 8 || e.LeaderEpoch != epoch || e.Mode != ledgerSync || e.WallMs != b.now.Wall ||
+		!slices.Equal(e.Replicas, []LedgerReplica{{1, 10}, {2, 11}, {3, 12}}) ||
+		!slices.Equal(e.Gates, []LedgerGate{{"dc2", "a", 1, 9}, {"dc3", "b", 1, 8}}) {
+		t.Fatalf("entry %+v", e)
+	}
+	modes := []int8{}
+	for _, img := range []func(*AppliedImage){
+		func(img *AppliedImage) { img.Released = []core.MirrorKey{mirrorA, mirrorB} },
+		func(img *AppliedImage) {},
+	} {
+		b.image(img)
+		for _, s := range durable[StampOpened](b) {
+			modes = append(modes, s.Mode)
+		}
+	}
+	if !slices.Equal(modes, []int8{ledgerReleased, ledgerLocal}) {
+		t.Fatalf("stamps %v, want RELEASED then LOCAL", modes)
+	}
+}
+
+func TestAHoleInTheLedgerIsOnRecord(t *testing.T) { // C4 end, D3
+	b := source(t, 10).wantHW(10)
+	b.do(LeaderStarted{Epoch: epoch + 1, EpochStart: 30, LEO: 30, HW: 25, Self: self, Replicas: []core.ReplicaID{1}})
+	if got := durable[LedgerGap](b); len(got) != 1 || got[0].From != 10 || got[0].To != 25 {
+		t.Fatalf("gaps %+v, want [10, 25)", got)
+	}
+}
+
+func TestWeakAcksAreOnRecord(t *testing.T) { // R13, F26
+	b := source(t, 10, gateOf(mirrorA))
+	weak := func(from core.Offset) *bench {
+		return b.do(WeakAcked{Epoch: epoch, From: from, To: from + 1, Acks: 1, Client: "billing"})
+	}
+	if got := durable[WeakAcksGranted](weak(10)); len(got) != 1 || got[0].Client != "billing" {
+		t.Fatalf("the first weak ack left %+v", got)
+	}
+	if got := durable[WeakAcksGranted](weak(11)); got != nil {
+		t.Fatalf("an entry per batch: %+v", got)
+	}
+	weak(12)
+	if got := durable[WeakAcksGranted](b.after(time.Second)); len(got) != 1 || got[0].From != 11 || got[0].To != 13 || got[0].Batches != 2 {
+		t.Fatalf("after a second: %+v", got)
+	}
+	if got := Describe(b.s).Weak; len(got) != 1 || got[0].Batches != 3 {
+		t.Fatalf("describe shows %+v", got)
+	}
+}
