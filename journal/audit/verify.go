@@ -77,11 +77,11 @@ func Verify(paths ...string) (Report, error) {
 			if err != nil {
 				return report, err
 			}
-			path := v.Path
+			path, marks := v.Path, v.marks
 			if *v, err = verify(d); err != nil {
 				return report, fmt.Errorf("%s: %w", path, err)
 			}
-			v.Path = path
+			v.Path, v.marks = path, marks // newer marks would speak of what others did after their look
 		}
 	}
 	for i := range report.Volumes {

@@ -185,7 +185,7 @@ func (v *Volume) Free() int64 { return v.log.Free() }
 func (v *Volume) ForgetSibling(broker core.ReplicaID) { v.witness.Forget(broker) }
 
 // Close implements journal.Journal. What is queued is written first; a healthy volume is then pinned
-// as cleanly closed.
+// as cleanly closed; a poisoned one is released all the same, and Close returns the poison.
 func (v *Volume) Close() error {
 	if !v.stop() {
 		return nil
