@@ -98,8 +98,10 @@ func bodyLimit(key int16) int {
 		return 1 << 30 // bounded by the frame
 	case messages.KeyJoinGroup, messages.KeySyncGroup:
 		return 32 << 20 // subscriptions and assignments of Kafka Streams run to megabytes
+	case messages.KeyOffsetCommit:
+		return 16 << 20 // 4 KiB of metadata may come with each partition
 	default:
-		return 8 << 20
+		return 4 << 20
 	}
 }
 

@@ -163,8 +163,8 @@ func TestAMalformedHeaderIsAnError(t *testing.T) {
 			t.Errorf("%+v is decoded", h)
 		}
 	}
-	if _, err := DecodeRequest(Header{Key: messages.KeyMetadata, Version: 12}, make([]byte, 9<<20)); !errors.Is(err, ErrFrameTooLarge) {
-		t.Errorf("a Metadata request of 9 MiB: %v", err)
+	if _, err := DecodeRequest(Header{Key: messages.KeyMetadata, Version: 12}, make([]byte, 5<<20)); !errors.Is(err, ErrFrameTooLarge) {
+		t.Errorf("a Metadata request of 5 MiB: %v", err)
 	}
 }
 

@@ -11,6 +11,20 @@ func (w *printer) readFrom(s *goStruct) {
 	}
 	w.readTags(s)
 	w.p("}\n")
+	w.least(s)
+}
+
+// least writes the smallest size of a structure by version, against which counts of it are held.
+func (w *printer) least(s *goStruct) {
+	always, more := s.least()
+	if len(more) == 0 || !s.element {
+		return
+	}
+	w.p("func (*%s) least(version int16, flexible bool) int {\nn := %d", s.name, always)
+	for _, m := range more {
+		w.p("if %s {\nn += %d\n}", m.cond, m.bytes)
+	}
+	w.p("return max(n, 1)\n}\n")
 }
 
 func (w *printer) readTags(s *goStruct) {
@@ -66,11 +80,11 @@ func (w *printer) readArray(x, null string, f *goField) {
 	elem := f.goType()[2:]
 	switch null {
 	case "false":
-		w.p("if n := r.ArrayLen(%s, %d); n > 0 {", f.flag(), f.leastElem())
+		w.p("if n := r.ArrayLen(%s, %s); n > 0 {", f.flag(), f.leastElem())
 	case "":
-		w.p("if n := r.NullableArrayLen(%s, %d); n >= 0 {", f.flag(), f.leastElem())
+		w.p("if n := r.NullableArrayLen(%s, %s); n >= 0 {", f.flag(), f.leastElem())
 	default:
-		w.p("{\nvar n int\nif %s {\nn = r.NullableArrayLen(%s, %d)\n} else {\nn = r.ArrayLen(%s, %d)\n}", null, f.flag(), f.leastElem(), f.flag(), f.leastElem())
+		w.p("{\nvar n int\nif %s {\nn = r.NullableArrayLen(%s, %s)\n} else {\nn = r.ArrayLen(%s, %s)\n}", null, f.flag(), f.leastElem(), f.flag(), f.leastElem())
 		w.p("if n >= 0 {")
 	}
 	w.p("%s = make([]%s, n)", x, elem)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 )
 
 // pkg collects the Go structures of one generated file.
@@ -21,6 +22,7 @@ type goStruct struct {
 	flexible span // of the message it was made for, for the smallest size
 	top      bool // carries a Version field
 	maker    bool // has a New function, as kmsg's types do
+	element  bool // some array has it as its element
 	// line is set for structures with a line of versions of their own, which others may embed: they are then
 	// written in their newest version.
 	line    bool
@@ -109,6 +111,9 @@ func (p *pkg) fieldOf(s *schema, f *field, context span, local map[string]*goStr
 	default:
 		return nil, fmt.Errorf("unknown type %s: not a primitive, no fields, no commonStructs or struct of that name", f.Type)
 	}
+	if err == nil && out.isArray() {
+		out.ref.element = true
+	}
 	if err == nil && !f.tagged.empty() && !out.isArray() && !out.pointer() {
 		out.ref.compare()
 	}
@@ -174,31 +179,53 @@ func (g *goField) goType() string {
 // pointer reports whether null is a nil pointer.
 func (g *goField) pointer() bool { return g.goType()[0] == '*' }
 
-// least is the smallest number of bytes one value of the structure takes in any version.
-func (s *goStruct) least() int {
-	n := 0
+// least is the smallest number of bytes one value of the structure takes in every version, and what it
+// takes more in some.
+func (s *goStruct) least() (always int, more []leastMore) {
 	for _, f := range s.fields {
-		if f.versions.cond(s.context) != "" || !f.tagged.meet(s.context).empty() {
+		if !f.tagged.meet(s.context).empty() {
 			continue
 		}
-		switch {
-		case f.isArray(), !f.nullable.empty():
-			n++
-		case f.ref != nil:
-			n += f.ref.least()
-		default:
-			n += f.scalar.size
+		n := f.leastField()
+		if cond := f.versions.cond(s.context); cond != "" {
+			more = append(more, leastMore{cond, n})
+		} else {
+			always += n
 		}
 	}
-	if s.flexible.covers(s.context) {
-		n++
+	switch {
+	case s.flexible.covers(s.context):
+		always++
+	case !s.flexible.meet(s.context).empty():
+		more = append(more, leastMore{"flexible", 1})
 	}
-	return n
+	return always, more
 }
 
-func (g *goField) leastElem() int {
-	if g.ref != nil {
-		return max(1, g.ref.least())
+type leastMore struct {
+	cond  string
+	bytes int
+}
+
+func (g *goField) leastField() int {
+	switch {
+	case g.isArray(), !g.nullable.empty():
+		return 1
+	case g.ref != nil:
+		n, _ := g.ref.least()
+		return n
+	default:
+		return g.scalar.size
 	}
-	return g.scalar.size
+}
+
+// leastElem is the Go expression for the smallest number of bytes one element takes in the version at hand.
+func (g *goField) leastElem() string {
+	if g.ref == nil {
+		return strconv.Itoa(g.scalar.size)
+	}
+	if always, more := g.ref.least(); len(more) == 0 {
+		return strconv.Itoa(max(1, always))
+	}
+	return fmt.Sprintf("new(%s).least(version, flexible)", g.ref.name)
 }

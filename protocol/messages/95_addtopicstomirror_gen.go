@@ -59,6 +59,14 @@ func (m *AddTopicsToMirrorRequestTopicState) readFrom(r *wire.Reader, version in
 	}
 }
 
+func (*AddTopicsToMirrorRequestTopicState) least(version int16, flexible bool) int {
+	n := 19
+	if version <= 0 {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // AddTopicsToMirrorRequest begins mirroring of topics (a.k.a. StartMirrorTopics).
 type AddTopicsToMirrorRequest struct {
 	// Version is the version it is written and read in.
@@ -124,7 +132,7 @@ func (m *AddTopicsToMirrorRequest) readFrom(r *wire.Reader, version int16, flexi
 	if version >= 1 {
 		m.MirrorName = r.String(flexible)
 	}
-	if n := r.ArrayLen(flexible, 19); n > 0 {
+	if n := r.ArrayLen(flexible, new(AddTopicsToMirrorRequestTopicState).least(version, flexible)); n > 0 {
 		m.Topics = make([]AddTopicsToMirrorRequestTopicState, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)

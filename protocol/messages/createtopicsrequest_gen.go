@@ -55,6 +55,14 @@ func (m *CreateTopicsRequestAssignment) readFrom(r *wire.Reader, version int16, 
 	}
 }
 
+func (*CreateTopicsRequestAssignment) least(version int16, flexible bool) int {
+	n := 5
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // CreateTopicsRequestConfig is a part of the message that contains it.
 type CreateTopicsRequestConfig struct {
 	Name  string
@@ -88,6 +96,14 @@ func (m *CreateTopicsRequestConfig) readFrom(r *wire.Reader, version int16, flex
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*CreateTopicsRequestConfig) least(version int16, flexible bool) int {
+	n := 2
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // CreateTopicsRequestMirrorInfo Creates the topic with the id it has at its source.
@@ -176,13 +192,13 @@ func (m *CreateTopicsRequestTopic) readFrom(r *wire.Reader, version int16, flexi
 	m.Name = r.String(flexible)
 	m.NumPartitions = r.Int32()
 	m.ReplicationFactor = r.Int16()
-	if n := r.ArrayLen(flexible, 5); n > 0 {
+	if n := r.ArrayLen(flexible, new(CreateTopicsRequestAssignment).least(version, flexible)); n > 0 {
 		m.Assignments = make([]CreateTopicsRequestAssignment, n)
 		for i := range m.Assignments {
 			m.Assignments[i].readFrom(r, version, flexible)
 		}
 	}
-	if n := r.ArrayLen(flexible, 2); n > 0 {
+	if n := r.ArrayLen(flexible, new(CreateTopicsRequestConfig).least(version, flexible)); n > 0 {
 		m.Configs = make([]CreateTopicsRequestConfig, n)
 		for i := range m.Configs {
 			m.Configs[i].readFrom(r, version, flexible)
@@ -197,6 +213,17 @@ func (m *CreateTopicsRequestTopic) readFrom(r *wire.Reader, version int16, flexi
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*CreateTopicsRequestTopic) least(version int16, flexible bool) int {
+	n := 9
+	if version >= 8 {
+		n += 1
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // CreateTopicsRequest asks for new topics.
@@ -236,7 +263,7 @@ func (m *CreateTopicsRequest) appendTo(b []byte, version int16, flexible bool) [
 
 func (m *CreateTopicsRequest) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
-	if n := r.ArrayLen(flexible, 9); n > 0 {
+	if n := r.ArrayLen(flexible, new(CreateTopicsRequestTopic).least(version, flexible)); n > 0 {
 		m.Topics = make([]CreateTopicsRequestTopic, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)

@@ -163,6 +163,26 @@ func (m *CreateTopicsResponseTopic) readFrom(r *wire.Reader, version int16, flex
 	}
 }
 
+func (*CreateTopicsResponseTopic) least(version int16, flexible bool) int {
+	n := 4
+	if version >= 7 {
+		n += 16
+	}
+	if version >= 5 {
+		n += 4
+	}
+	if version >= 5 {
+		n += 2
+	}
+	if version >= 5 {
+		n += 1
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // CreateTopicsResponse says what became of each topic.
 type CreateTopicsResponse struct {
 	// Version is the version it is written and read in.
@@ -198,7 +218,7 @@ func (m *CreateTopicsResponse) appendTo(b []byte, version int16, flexible bool) 
 func (m *CreateTopicsResponse) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.ThrottleTimeMs = r.Int32()
-	if n := r.ArrayLen(flexible, 4); n > 0 {
+	if n := r.ArrayLen(flexible, new(CreateTopicsResponseTopic).least(version, flexible)); n > 0 {
 		m.Topics = make([]CreateTopicsResponseTopic, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)

@@ -189,6 +189,23 @@ func (m *FetchRequestPartition) readFrom(r *wire.Reader, version int16, flexible
 	}
 }
 
+func (*FetchRequestPartition) least(version int16, flexible bool) int {
+	n := 16
+	if version >= 9 {
+		n += 4
+	}
+	if version >= 12 {
+		n += 4
+	}
+	if version >= 5 {
+		n += 8
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // FetchRequestTopic is a part of the message that contains it.
 type FetchRequestTopic struct {
 	Topic      string
@@ -232,7 +249,7 @@ func (m *FetchRequestTopic) readFrom(r *wire.Reader, version int16, flexible boo
 	if version >= 13 {
 		m.TopicId = r.UUID()
 	}
-	if n := r.ArrayLen(flexible, 16); n > 0 {
+	if n := r.ArrayLen(flexible, new(FetchRequestPartition).least(version, flexible)); n > 0 {
 		m.Partitions = make([]FetchRequestPartition, n)
 		for i := range m.Partitions {
 			m.Partitions[i].readFrom(r, version, flexible)
@@ -241,6 +258,20 @@ func (m *FetchRequestTopic) readFrom(r *wire.Reader, version int16, flexible boo
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*FetchRequestTopic) least(version int16, flexible bool) int {
+	n := 1
+	if version <= 12 {
+		n += 1
+	}
+	if version >= 13 {
+		n += 16
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // FetchRequestForgottenTopic is a part of the message that contains it.
@@ -295,6 +326,20 @@ func (m *FetchRequestForgottenTopic) readFrom(r *wire.Reader, version int16, fle
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*FetchRequestForgottenTopic) least(version int16, flexible bool) int {
+	n := 1
+	if version <= 12 {
+		n += 1
+	}
+	if version >= 13 {
+		n += 16
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // FetchRequestReplicaLastOffsets is a part of the message that contains it.
@@ -632,14 +677,14 @@ func (m *FetchRequest) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 7 {
 		m.SessionEpoch = r.Int32()
 	}
-	if n := r.ArrayLen(flexible, 1); n > 0 {
+	if n := r.ArrayLen(flexible, new(FetchRequestTopic).least(version, flexible)); n > 0 {
 		m.Topics = make([]FetchRequestTopic, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)
 		}
 	}
 	if version >= 7 {
-		if n := r.ArrayLen(flexible, 1); n > 0 {
+		if n := r.ArrayLen(flexible, new(FetchRequestForgottenTopic).least(version, flexible)); n > 0 {
 			m.ForgottenTopicsData = make([]FetchRequestForgottenTopic, n)
 			for i := range m.ForgottenTopicsData {
 				m.ForgottenTopicsData[i].readFrom(r, version, flexible)

@@ -173,6 +173,14 @@ func (m *FetchResponseAbortedTransaction) readFrom(r *wire.Reader, version int16
 	}
 }
 
+func (*FetchResponseAbortedTransaction) least(version int16, flexible bool) int {
+	n := 16
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // FetchResponsePartition is a part of the message that contains it.
 type FetchResponsePartition struct {
 	PartitionIndex int32
@@ -342,7 +350,7 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 	if version >= 12 && !(version >= 12) {
 		m.SnapshotId.readFrom(r, version, flexible)
 	}
-	if n := r.NullableArrayLen(flexible, 16); n >= 0 {
+	if n := r.NullableArrayLen(flexible, new(FetchResponseAbortedTransaction).least(version, flexible)); n >= 0 {
 		m.AbortedTransactions = make([]FetchResponseAbortedTransaction, n)
 		for i := range m.AbortedTransactions {
 			m.AbortedTransactions[i].readFrom(r, version, flexible)
@@ -406,6 +414,20 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 	}
 }
 
+func (*FetchResponsePartition) least(version int16, flexible bool) int {
+	n := 24
+	if version >= 5 {
+		n += 8
+	}
+	if version >= 11 {
+		n += 4
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
+}
+
 // FetchResponseTopic is a part of the message that contains it.
 type FetchResponseTopic struct {
 	Topic      string
@@ -449,7 +471,7 @@ func (m *FetchResponseTopic) readFrom(r *wire.Reader, version int16, flexible bo
 	if version >= 13 {
 		m.TopicId = r.UUID()
 	}
-	if n := r.ArrayLen(flexible, 24); n > 0 {
+	if n := r.ArrayLen(flexible, new(FetchResponsePartition).least(version, flexible)); n > 0 {
 		m.Partitions = make([]FetchResponsePartition, n)
 		for i := range m.Partitions {
 			m.Partitions[i].readFrom(r, version, flexible)
@@ -458,6 +480,20 @@ func (m *FetchResponseTopic) readFrom(r *wire.Reader, version int16, flexible bo
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*FetchResponseTopic) least(version int16, flexible bool) int {
+	n := 1
+	if version <= 12 {
+		n += 1
+	}
+	if version >= 13 {
+		n += 16
+	}
+	if flexible {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // FetchResponseNodeEndpoint is a part of the message that contains it.
@@ -570,7 +606,7 @@ func (m *FetchResponse) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 7 {
 		m.SessionId = r.Int32()
 	}
-	if n := r.ArrayLen(flexible, 1); n > 0 {
+	if n := r.ArrayLen(flexible, new(FetchResponseTopic).least(version, flexible)); n > 0 {
 		m.Responses = make([]FetchResponseTopic, n)
 		for i := range m.Responses {
 			m.Responses[i].readFrom(r, version, flexible)
