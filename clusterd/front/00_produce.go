@@ -63,7 +63,11 @@ func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
 
 // patience is 90 % of what the client said it will wait, so that it hears the reason (R10).
 func patience(timeoutMs int32) time.Duration {
-	return time.Duration(max(timeoutMs, 0)) * time.Millisecond * 9 / 10
+	whole := time.Duration(max(timeoutMs, 0)) * time.Millisecond
+	if !answerBeforeClientGivesUp {
+		return whole
+	}
+	return whole * 9 / 10
 }
 
 // append checks one partition's batch and hands it to the leader's actor.

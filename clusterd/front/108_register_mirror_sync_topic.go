@@ -1,6 +1,8 @@
 package front
 
 import (
+	"fmt"
+
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
 	"lockstep/actors/core/registration"
@@ -22,6 +24,12 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 	resp := r.ResponseKind().(*messages.RegisterMirrorSyncTopicResponse)
 	resp.ClusterId = string(c.ID())
 	resp.Topics = make([]messages.RegisterMirrorSyncTopicResponseTopicResult, len(r.Topics))
+	resp.ProducerIdPrefix = c.ProducerPrefix()
+	if refuseSharedPrefix && r.ProducerIdPrefix >= 0 && r.ProducerIdPrefix == resp.ProducerIdPrefix {
+		clash(r, resp)
+		reply(resp)
+		return
+	}
 	key := core.MirrorKey{Cluster: core.ClusterID(r.ClusterId), Mirror: core.MirrorName(r.MirrorName)}
 	done := countdown(len(r.Topics), func() { reply(resp) })
 	for i := range r.Topics {
@@ -53,5 +61,18 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 				panic("front: unknown answer to RegisterTopic")
 			}
 		})
+	}
+}
+
+// clash refuses a destination that draws producer ids from the same prefix: after a failover its own ids
+// would be taken for those of producers it copied, and their first batches for duplicates (C13, M01).
+func clash(r *messages.RegisterMirrorSyncTopicRequest, resp *messages.RegisterMirrorSyncTopicResponse) {
+	for i := range r.Topics {
+		out := &resp.Topics[i]
+		*out = messages.NewRegisterMirrorSyncTopicResponseTopicResult()
+		out.TopicName, out.TopicId = r.Topics[i].TopicName, r.Topics[i].TopicId
+		out.ErrorCode = int16(perr.InvalidSyncRegistration)
+		out.ErrorMessage = text(fmt.Sprintf("clusters %s and %s draw producer ids from the same prefix %d: one is a copy of the other's disks; format the destination anew",
+			resp.ClusterId, r.ClusterId, r.ProducerIdPrefix))
 	}
 }

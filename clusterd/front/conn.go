@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lockstep/protocol"
 	"lockstep/protocol/messages"
 )
 
@@ -116,7 +117,7 @@ func (c *conn) read() (err error) {
 		}
 		c.flight.Add(1)
 		c.net.SetReadDeadline(time.Now().Add(c.front.limits.Stall))
-		frame, err := readFrame(in, size)
+		frame, err := protocol.ReadFrame(in, size)
 		if err != nil {
 			c.release(p)
 			return ordinaryEnd(err)
@@ -168,37 +169,36 @@ func (c *conn) next(in *bufio.Reader) (size int, key int16, err error) {
 		if key != messages.KeyProduce && size > c.front.limits.SmallFrame {
 			return 0, 0, fmt.Errorf("frame length %d of api key %d is above %d", size, key, c.front.limits.SmallFrame)
 		}
-		in.Discard(4)
 		return size, key, nil
 	}
 }
 
 // start decodes one frame, queues its slot and hands it to the handler.
 func (c *conn) start(p *pending, frame []byte) error {
-	h, body, err := readHeader(frame)
+	h, body, err := protocol.ParseHeader(frame)
 	if err != nil {
 		c.release(p)
 		return err
 	}
-	p.correlation = h.correlation
-	a := apis[h.key]
+	p.correlation = h.Correlation
+	a := apis[h.Key]
 	handle := func() error { return nil }
 	switch {
-	case a == nil || !a.Serves(h.version):
-		if h.key != messages.KeyApiVersions {
+	case a == nil || !a.Serves(h.Version):
+		if h.Key != messages.KeyApiVersions {
 			c.release(p)
-			return fmt.Errorf("api key %d version %d is not served here (compat §1.3 rule 7)", h.key, h.version)
+			return fmt.Errorf("api key %d version %d is not served here", h.Key, h.Version)
 		}
 		handle = func() error { p.Reply(unsupportedApiVersions()); return nil }
 	default:
-		req, err := decode(h, body)
+		req, err := protocol.DecodeRequest(h, body)
 		if err != nil {
 			c.release(p)
-			return fmt.Errorf("api key %d version %d: %w", h.key, h.version, err)
+			return err
 		}
 		from := Client{Addr: c.net.RemoteAddr().String()}
-		if h.clientID != nil {
-			from.ID = *h.clientID
+		if h.ClientID != nil {
+			from.ID = *h.ClientID
 		}
 		handle = func() error { a.handle(c.front, req, from, p.Slot); return nil }
 	}

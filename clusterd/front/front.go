@@ -17,7 +17,7 @@ type Limits struct {
 	Requests   int           // requests in flight per connection
 	ConnBytes  int64         // bytes of requests in flight per connection
 	Frame      int           // socket.request.max.bytes: the largest produce
-	SmallFrame int           // the largest frame of every other api
+	SmallFrame int           // the largest frame of every other api, before protocol judges its body
 	Idle       time.Duration // connections.max.idle.ms
 	Stall      time.Duration // how long a peer may take for the next piece of a frame
 }
@@ -28,7 +28,7 @@ func DefaultLimits() Limits {
 		Requests:   64,
 		ConnBytes:  64 << 20,
 		Frame:      100 << 20,
-		SmallFrame: 8 << 20,
+		SmallFrame: 33 << 20,
 		Idle:       10 * time.Minute,
 		Stall:      time.Minute,
 	}

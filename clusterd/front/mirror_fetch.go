@@ -69,7 +69,7 @@ func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicI
 	}
 	entry, known := f.cluster.Registrations().Look(key, topic)
 	switch {
-	case known && entry.Epoch != 0 && entry.Epoch == epoch:
+	case known && entry.Epoch != 0 && entry.Epoch == epoch && tellPropagatingApart:
 		return report{epoch: epoch, refusal: perr.MirrorRegistrationPropagating}
 	case known && entry.Released != 0:
 		told := registration.ReportTold{Key: key, Topic: topic, Number: entry.Released}
@@ -104,8 +104,14 @@ func (m *mirrorFetch) bound(id core.PartitionID, isolation int8) (partition.Posi
 				r = m.front.standing(m.front.broker.Image(), m.key, id.Topic, r.epoch)
 				m.reports[id] = r
 			}
-			return partition.PositionLEO, r.refusal
+			if r.refusal != perr.None && denyUnregistered {
+				return partition.PositionLEO, r.refusal
+			}
+			return partition.PositionLEO, perr.None
 		}
+	}
+	if !mirrorsAloneReadAboveHW {
+		return partition.PositionLEO, perr.None
 	}
 	if isolation == 1 {
 		return partition.PositionLSO, perr.None

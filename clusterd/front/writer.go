@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"lockstep/protocol"
 )
 
 // piece is how much is written under one write deadline, so that a slow reader of a large answer is
@@ -67,7 +69,7 @@ func (w *writer) one(p *pending) (ok bool) {
 	if r == nil {
 		return true
 	}
-	w.buf = appendResponse(w.buf, p.correlation, r)
+	w.buf = protocol.AppendResponse(w.buf, p.correlation, r)
 	if len(w.buf) < piece {
 		return true
 	}

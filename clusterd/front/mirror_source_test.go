@@ -1,0 +1,226 @@
+package front
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// farMirror is a destination that speaks raw messages to a source.
+type farMirror struct {
+	h          *house
+	generation int64
+	seq        int64
+	data       [16]byte
+}
+
+func (m *farMirror) register(topic string, id core.TopicID, echo int64) messages.RegisterMirrorSyncTopicResponseTopicResult {
+	m.h.t.Helper()
+	m.generation++
+	r := messages.NewPtrRegisterMirrorSyncTopicRequest()
+	r.MirrorName, r.ClusterId = "m", "dc2"
+	rt := messages.NewRegisterMirrorSyncTopicRequestTopicState()
+	rt.TopicId, rt.TopicName, rt.Generation, rt.DataIncarnation, rt.MinIsr = id, topic, m.generation, m.data, 1
+	rt.EchoRelease, rt.RecoveryPromotion, rt.Path = echo, echo > 0, []string{"dc2"}
+	r.Topics = append(r.Topics, rt)
+	return m.h.raw(1, r, 0).(*messages.RegisterMirrorSyncTopicResponse).Topics[0]
+}
+
+// fetch asks the leader with a floor for one partition under a registration epoch.
+func (m *farMirror) fetch(broker core.ReplicaID, id core.TopicID, epoch, offset, floor int64, sourceEpoch int32) messages.FetchResponsePartition {
+	m.h.t.Helper()
+	r := fetchRequest(1<<20, ask{topic: id, offset: offset, current: sourceEpoch + 1})
+	r.MirrorReplicaInfo.MirrorName = "m"
+	floors := messages.NewReplicaFloors()
+	floors.DestinationCluster, floors.MirrorName = "dc2", "m"
+	t := messages.NewReplicaFloorsTopic()
+	t.TopicId = id
+	p := messages.NewReplicaFloorsPartition()
+	m.seq++
+	p.SourceEpoch, p.RegistrationEpoch, p.DataIncarnation = sourceEpoch, epoch, m.data
+	p.Floor, p.IsrSize, p.MinIsr, p.DestinationEpoch, p.Seq = floor, 1, 1, 1, m.seq
+	t.Partitions = append(t.Partitions, p)
+	floors.Topics = append(floors.Topics, t)
+	r.MirrorReplicaInfo.Floors = &floors
+	resp := m.h.raw(int(broker), r, 20).(*messages.FetchResponse)
+	return resp.Responses[0].Partitions[0]
+}
+
+// TestAMirrorGatesAcksAndReadsAboveHW walks one registration through its life over the Kafka port alone:
+// register, gate, read above HW, release an ack by a floor, be released, return (C1 to C4, D21).
+func TestAMirrorGatesAcksAndReadsAboveHW(t *testing.T) {
+	h := newHouse(t, 3)
+	id := core.TopicID(h.create("t", 1, 3, nil).ID)
+	h.produce("t", values("before", 1))
+	leader := h.leader("t", 0)
+	m := &farMirror{h: h, data: [16]byte{1}}
+	reg := m.register("t", id, 0)
+	if reg.ErrorCode != 0 || reg.RegistrationEpoch == 0 {
+		t.Fatalf("register: %+v", reg)
+	}
+	var p messages.FetchResponsePartition
+	waitFor(t, "evidence of a gate", func() bool {
+		p = m.fetch(leader, id, reg.RegistrationEpoch, 1, 1, 0)
+		return p.Evidence != nil && p.Evidence.Gating
+	})
+	if p.ErrorCode != 0 || p.Evidence.GateStart != 1 || p.Evidence.RegistrationEpoch != reg.RegistrationEpoch || p.Evidence.TimeMs <= 0 {
+		t.Fatalf("evidence %+v beside %s", p.Evidence, perr.Code(p.ErrorCode))
+	}
+	acked := make(chan kmsg.ProduceResponseTopicPartition, 1)
+	c := dial(t, h.addrs[leader-1])
+	sendRequest(t, c, 5, produceRequest("t", -1, oneRecord(plain, "gated")), 9)
+	go func() {
+		_, body := readResponse(t, c)
+		acked <- decodeStrictly(t, produceAt(9), body).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+	}()
+	waitFor(t, "the record above HW", func() bool {
+		p = m.fetch(leader, id, reg.RegistrationEpoch, 1, 1, 0)
+		return len(p.Records) > 0
+	})
+	if p.HighWatermark != 1 || p.Evidence.FloorAccepted != 1 {
+		t.Errorf("HW %d, floor %d while the mirror has not got the record", p.HighWatermark, p.Evidence.FloorAccepted)
+	}
+	if r := fetchRequest(1<<20, ask{topic: id, offset: 1}); len(h.rawAt(leader, r, 20)[0].Records) > 0 {
+		t.Error("a consumer reads above HW")
+	}
+	select {
+	case a := <-acked:
+		t.Fatalf("acknowledged before the mirror has it: %+v", a)
+	case <-time.After(50 * time.Millisecond):
+	}
+	m.fetch(leader, id, reg.RegistrationEpoch, 2, 2, 0)
+	if a := <-acked; a.ErrorCode != 0 || a.BaseOffset != 1 {
+		t.Fatalf("after the floor: %+v", a)
+	}
+	release := m.release("t", id)
+	if release.ErrorCode != 0 || release.ReleaseNumber == 0 || release.ClusterId != "dc2" {
+		t.Fatalf("release: %+v", release)
+	}
+	h.produce("t", values("after the release", 1))
+	waitFor(t, "the leader to deny the mirror", func() bool {
+		p = m.fetch(leader, id, reg.RegistrationEpoch, 2, 2, 0)
+		return perr.Code(p.ErrorCode) == perr.InvalidSyncRegistration
+	})
+	if p.ReleaseNumber != release.ReleaseNumber || len(p.Records) > 0 || p.Evidence != nil && p.Evidence.Gating {
+		t.Errorf("after the release: number %d, %d bytes, evidence %+v", p.ReleaseNumber, len(p.Records), p.Evidence)
+	}
+	if again := m.register("t", id, 0); perr.Code(again.ErrorCode) != perr.MirrorSyncReleasedRequiresFreshPromotion || again.ReleaseNumber != release.ReleaseNumber {
+		t.Errorf("a register that knows of no release: %+v", again)
+	}
+	if again := m.register("t", id, release.ReleaseNumber); again.ErrorCode != 0 || again.RegistrationEpoch <= reg.RegistrationEpoch {
+		t.Errorf("a recovery: %+v", again)
+	}
+}
+
+func produceAt(version int16) *kmsg.ProduceRequest {
+	r := kmsg.NewPtrProduceRequest()
+	r.SetVersion(version)
+	return r
+}
+
+func (h *house) rawAt(broker core.ReplicaID, r *messages.FetchRequest, version int16) (parts []messages.FetchResponsePartition) {
+	h.t.Helper()
+	for _, t := range h.raw(int(broker), r, version).(*messages.FetchResponse).Responses {
+		parts = append(parts, t.Partitions...)
+	}
+	return parts
+}
+
+func (m *farMirror) release(topic string, id core.TopicID) *messages.UnregisterMirrorSyncTopicResponse {
+	m.h.t.Helper()
+	r := messages.NewPtrUnregisterMirrorSyncTopicRequest()
+	r.MirrorName, r.Mode = "m", modeRelease
+	rt := messages.NewUnregisterMirrorSyncTopicRequestTopicState()
+	rt.TopicName = topic
+	r.Topics = append(r.Topics, rt)
+	return m.h.raw(2, r, 0).(*messages.UnregisterMirrorSyncTopicResponse)
+}
+
+// TestARegistrationOnItsWayIsPropagating: C1. The ledger knows it, this broker's image does not yet.
+func TestARegistrationOnItsWayIsPropagating(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 1, 10)
+	b := h.cluster.Brokers()[0]
+	b.HoldImage(true)
+	m := &farMirror{h: h, data: [16]byte{1}}
+	reg := m.register("t", id, 0)
+	if reg.ErrorCode != 0 {
+		t.Fatalf("register: %+v", reg)
+	}
+	p := m.fetch(1, id, reg.RegistrationEpoch, 1, 1, 0)
+	if perr.Code(p.ErrorCode) != perr.MirrorRegistrationPropagating || p.Evidence != nil && p.Evidence.Gating {
+		t.Errorf("%s, evidence %+v", perr.Code(p.ErrorCode), p.Evidence)
+	}
+	if p = m.fetch(1, id, reg.RegistrationEpoch+1, 1, 1, 0); perr.Code(p.ErrorCode) != perr.InvalidSyncRegistration {
+		t.Errorf("an epoch that was never given: %s", perr.Code(p.ErrorCode))
+	}
+	b.HoldImage(false)
+	waitFor(t, "the registration to arrive", func() bool {
+		p = m.fetch(1, id, reg.RegistrationEpoch, 1, 1, 0)
+		return p.ErrorCode == 0 && p.Evidence != nil && p.Evidence.Gating
+	})
+}
+
+// TestAProduceIsAnsweredBeforeItsClientGivesUp: R10, D29. At 90 % of timeoutMs, with the mirror's name,
+// mapped down below version 14.
+func TestAProduceIsAnsweredBeforeItsClientGivesUp(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 1, 10)
+	m := &farMirror{h: h, data: [16]byte{1}}
+	reg := m.register("t", id, 0)
+	waitFor(t, "the gate", func() bool {
+		p := m.fetch(1, id, reg.RegistrationEpoch, 1, 1, 0)
+		return p.Evidence != nil && p.Evidence.Gating
+	})
+	for version, want := range map[int16]perr.Code{9: perr.NotEnoughReplicasAfterAppend, 14: perr.MirrorSyncReplicationTimeout} {
+		r := produceRequest("t", -1, oneRecord(plain, "v"))
+		r.Topics[0].TopicID, r.TimeoutMillis = id, 400
+		began := time.Now()
+		got := h.raw(1, r, version).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+		if waited := time.Since(began); waited < 300*time.Millisecond || waited >= 400*time.Millisecond {
+			t.Errorf("version %d: answered after %s of 400 ms", version, waited)
+		}
+		if perr.Code(got.ErrorCode) != want || got.ErrorMessage == nil || !strings.Contains(*got.ErrorMessage, "not yet durable on m") {
+			why := ""
+			if got.ErrorMessage != nil {
+				why = *got.ErrorMessage
+			}
+			t.Errorf("version %d: %s with the text %q", version, perr.Code(got.ErrorCode), why)
+		}
+	}
+}
+
+// TestDisksThatWereCopiedMayNotGate: C13. Two clusters with one producer id prefix would hand out the
+// same ids after a failover.
+func TestDisksThatWereCopiedMayNotGate(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 1, 10)
+	init := kmsg.NewPtrInitProducerIDRequest()
+	if got := h.raw(1, init, 4).(*kmsg.InitProducerIDResponse); got.ErrorCode != 0 {
+		t.Fatal(perr.Code(got.ErrorCode))
+	}
+	ask := func(prefix int32) *messages.RegisterMirrorSyncTopicResponse {
+		r := messages.NewPtrRegisterMirrorSyncTopicRequest()
+		r.MirrorName, r.ClusterId, r.ProducerIdPrefix = "m", "dc2", prefix
+		rt := messages.NewRegisterMirrorSyncTopicRequestTopicState()
+		rt.TopicId, rt.TopicName, rt.Generation, rt.MinIsr = id, "t", 1, 1
+		r.Topics = append(r.Topics, rt)
+		return h.raw(1, r, 0).(*messages.RegisterMirrorSyncTopicResponse)
+	}
+	ours := ask(-1).ProducerIdPrefix
+	if ours < 0 {
+		t.Fatalf("the source states prefix %d after it gave out an id", ours)
+	}
+	if got := ask(ours).Topics[0]; perr.Code(got.ErrorCode) != perr.InvalidSyncRegistration || got.ErrorMessage == nil {
+		t.Errorf("the same prefix: %+v", got)
+	}
+	if got := ask(ours ^ 1).Topics[0]; got.ErrorCode != 0 {
+		t.Errorf("another prefix: %+v", got)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build mutants
+
+package front
+
+import "lockstep/actors/core/rules"
+
+var (
+	answerBeforeClientGivesUp = rules.Kept("R10 answerBeforeClientGivesUp")
+	denyUnregistered          = rules.Kept("C1 denyUnregistered")
+	tellPropagatingApart      = rules.Kept("C1 tellPropagatingApart")
+	mirrorsAloneReadAboveHW   = rules.Kept("C1 mirrorsAloneReadAboveHW")
+	refuseSharedPrefix        = rules.Kept("C13 refuseSharedPrefix")
+)
