@@ -23,7 +23,10 @@ func TestFollowersCountOnlyInTheCurrentMirrorTerm(t *testing.T) { // R4, F05, V5
 
 func TestNoNewFloorUnderMinISRButReportsGoOn(t *testing.T) { // R5, F32
 	b := mirror(t, 100)
-	b.mirrorImage(1)
+	b.image(func(img *AppliedImage) {
+		img.ISR, img.Mode, img.MinISR, img.Fenced = []core.ReplicaID{1}, Mirroring, 1, []core.ReplicaID{2}
+		img.MirrorOf = MirrorOf{Mirror: "a", PinnedISR: 2, Reporting: true, Epoch: 7}
+	})
 	f, ok := in[PublishFloor](b)
 	if !ok || f.ISRSize != 1 || f.MinISR != 2 || f.Floor != 100 {
 		t.Fatalf("report %+v (%v), want size 1 of 2 and the old floor", f, ok)

@@ -29,10 +29,13 @@ func TestASourceAdmitsAtHWAndEpochStart(t *testing.T) { // R5
 
 // At a mirror HW is behind what the source has acknowledged because of our floors, so only R counts.
 func TestAMirrorAdmitsOnlyAboveItsFloors(t *testing.T) { // R5, F06, V4, Z3
-	b := mirror(t, 100) // ISR 1, 2; HW 0, floor 100
+	b := mirror(t, 90) // ISR 1, 2; HW 0
+	b.term(1, 1, 95).term(3, 1, 88)
+	b.term(1, 1, 100).term(2, 1, 100)
 	if f, _ := newest[PublishFloor](b); f.Floor != 100 {
 		t.Fatalf("floor %d, want 100", f.Floor)
 	}
+	// It has what the leader had at its last report, so it is caught up, and it is far above HW.
 	if b.term(3, 1, 95); proposed(b) != nil {
 		t.Fatalf("proposed %v: replica 3 lacks what we told the source we have", proposed(b))
 	}
@@ -103,8 +106,9 @@ func TestAJoinerUnderLoadGetsIn(t *testing.T) { // R5
 
 func TestAdditionsCountBeforeTheyAreCommitted(t *testing.T) { // R5, F58, Z2
 	b := mirror(t, 100)
-	b.term(3, 1, 100)
-	b.term(1, 1, 120).term(2, 1, 120)
+	b.term(3, 1, 100).term(1, 1, 120)
+	b.after(11 * time.Second) // replica 3 is not caught up any more, but proposed
+	b.term(2, 1, 120)
 	if got := Describe(b.s).Floor; got != 100 {
 		t.Fatalf("floor %d, but replica 3 may have been made electable at 100", got)
 	}
