@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -13,10 +14,12 @@ import (
 
 	"lockstep/clusterd/config"
 	"lockstep/clusterd/daemon"
+	"lockstep/clusterd/demo"
 )
 
 type program struct {
-	Serve serve `cmd:"" default:"withargs" help:"Run a cluster (the default)."`
+	Serve serve        `cmd:"" default:"withargs" help:"Run a cluster (the default)."`
+	Demo  demo.Command `cmd:"" help:"Two datacenters, a real producer, a kill, a failover, the proof."`
 }
 
 type serve struct{ config.Config }
@@ -42,7 +45,7 @@ func main() {
 	var p program
 	file, err := config.ReadFile(os.Args[1:])
 	options := []kong.Option{kong.Name("clusterd"), kong.Description("A Kafka cluster in one process, mirrored synchronously to others."),
-		kong.ShortUsageOnError(), kong.DefaultEnvars("LOCKSTEP")}
+		kong.ShortUsageOnError(), kong.DefaultEnvars("LOCKSTEP"), kong.BindTo(os.Stdout, (*io.Writer)(nil))}
 	if err == nil {
 		options = append(options, kong.Resolvers(file), kong.Bind(file))
 	}

@@ -24,7 +24,7 @@ type Command struct {
 	Runs     int           `default:"200" help:"How many kills."`
 	Load     time.Duration `default:"1s" help:"Load before each kill, on average."`
 	Seed     uint64        `help:"Seed of the kill instants; 0 draws one."`
-	Segments string        `default:"16MiB" help:"Segment size of the commit logs."`
+	Segments string        `default:"16777216" help:"Segment size of the commit logs."`
 	Keep     bool          `help:"Keep the data directory."`
 }
 

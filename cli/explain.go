@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/image"
+	"lockstep/journal/audit"
+	"lockstep/journal/log"
+	"lockstep/journal/quorum"
+)
+
+// topicID turns --topic into the id that streams are named by, from what the control stream says.
+func (c *journalDump) topicID() (string, error) {
+	if c.Topic == "" {
+		return "", nil
+	}
+	ids := map[string]string{} // name → newest id of that name
+	known := map[string]bool{}
+	learn := func(id core.TopicID, name string) { ids[name] = id.String(); known[id.String()] = true }
+	for _, dir := range c.DataDir {
+		err := audit.Dump(dir, "control/controller", func(e audit.Entry) error {
+			switch e.Type {
+			case log.RecordEntry:
+				ev, err := controller.DecodeEvent(e.Entry.Payload)
+				if err != nil {
+					return err
+				}
+				if made, ok := ev.(controller.TopicCreated); ok {
+					learn(made.Topic.Topic, made.Topic.Name)
+				}
+			case log.RecordSnapshot:
+				return learnSnapshot(e.Entry.Payload, learn)
+			}
+			return nil
+		})
+		if err != nil {
+			return "", fmt.Errorf("look for topic %s in %s: %w", c.Topic, dir, err)
+		}
+	}
+	if id, ok := ids[c.Topic]; ok {
+		return id, nil
+	}
+	if known[c.Topic] {
+		return c.Topic, nil
+	}
+	names := make([]string, 0, len(ids))
+	for name := range ids {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return "", fmt.Errorf("no topic %s in these journals; they know: %s", c.Topic, strings.Join(names, ", "))
+}
+
+func learnSnapshot(payload []byte, learn func(core.TopicID, string)) error {
+	snap, err := quorum.ParseSnapshot(payload)
+	if err != nil || snap.Absent {
+		return err
+	}
+	state, err := controller.Machine().Restore("controller", snap.State)
+	if err != nil {
+		return err
+	}
+	for _, fact := range state.Facts() {
+		if t, ok := fact.(image.TopicChanged); ok {
+			learn(t.Topic.ID, t.Topic.Name)
+		}
+	}
+	return nil
+}
+
+// holder is one replica that has the record in its log.
+type holder struct {
+	Cluster string   `json:"cluster"`
+	Broker  int32    `json:"broker"`
+	DataDir string   `json:"dataDir"`
+	Batch   batchRow `json:"batch"`
+}
+
+// explanation is the audit's answer for one record.
+type explanation struct {
+	Topic     string                           `json:"topic"`
+	Partition int32                            `json:"partition"`
+	Offset    int64                            `json:"offset"`
+	Verdict   string                           `json:"verdict"`
+	Entry     *highwater.HighWatermarkAdvanced `json:"entry"`
+	Mode      string                           `json:"mode"`
+	Holders   []holder                         `json:"holders"`
+}
+
+// explain answers, for one record: which ledger entry released its ack, under which set of replicas and
+// mirrors, and which of the given directories hold it.
+func (c *journalDump) explain(w io.Writer, topic string) error {
+	out := explanation{Topic: c.Topic, Partition: c.Partition, Offset: c.Offset, Holders: []holder{}}
+	partition := fmt.Sprintf("partition/%s/%d/", topic, c.Partition)
+	ledger := fmt.Sprintf("ledger/%s/%d", topic, c.Partition)
+	for _, dir := range c.DataDir {
+		found, meta := []batchRow{}, audit.Entry{}
+		if err := audit.Dump(dir, "", func(e audit.Entry) error {
+			if e.Type != log.RecordEntry {
+				return nil
+			}
+			switch {
+			case strings.HasPrefix(string(e.Stream), partition):
+				meta.Broker = e.Broker
+				return hold(e, c.Offset, &found)
+			case string(e.Stream) == ledger:
+				return c.consider(e, &out)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		report, err := audit.Verify(dir)
+		if err != nil {
+			return err
+		}
+		for _, b := range found {
+			out.Holders = append(out.Holders, holder{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir, b})
+		}
+	}
+	out.Verdict = verdict(out)
+	if c.JSON {
+		return printJSON(w, out)
+	}
+	printExplanation(w, out)
+	return nil
+}
+
+// hold keeps the batch that has the offset; a truncation takes it away again.
+func hold(e audit.Entry, offset int64, found *[]batchRow) error {
+	at := core.Offset(offset)
+	switch e.Entry.Op {
+	case core.IndexAdd:
+		if e.Entry.Base > at || e.Entry.Last < at || e.Copy && len(*found) > 0 {
+			return nil
+		}
+		row, err := render(e)
+		if err != nil {
+			return err
+		}
+		*found = []batchRow{row.Body.(batchRow)}
+	case core.IndexTruncate:
+		if len(*found) > 0 && (*found)[0].Last >= int64(e.Entry.Base) {
+			*found = nil
+		}
+	}
+	return nil
+}
+
+// modes are the names of what a ledger entry says in a byte.
+var modes = map[int8]string{0: "LOCAL", 1: "SYNC", 2: "RELEASED"}
+
+// consider takes the first entry that covers the offset: by (epoch, offset), over all ledgers given. A
+// destination's ledger follows the source's HW, so the source's own SYNC entry says more.
+func (c *journalDump) consider(e audit.Entry, out *explanation) error {
+	ev, err := highwater.DecodeEvent(e.Entry.Payload)
+	if err != nil {
+		return err
+	}
+	moved, ok := ev.(highwater.HighWatermarkAdvanced)
+	if !ok || moved.From > core.Offset(c.Offset) || moved.To <= core.Offset(c.Offset) {
+		return nil
+	}
+	mode := modes[moved.Mode]
+	if out.Entry == nil || mode == "SYNC" && out.Mode != mode || mode == out.Mode && moved.LeaderEpoch < out.Entry.LeaderEpoch {
+		out.Entry, out.Mode = &moved, mode
+	}
+	return nil
+}
+
+func verdict(e explanation) string {
+	switch {
+	case e.Entry == nil && len(e.Holders) == 0:
+		return "UNKNOWN: no replica here holds the record and no ledger entry covers it"
+	case e.Entry == nil:
+		return "UNKNOWN: no durable ledger entry covers the record; it may have been acknowledged after the last one"
+	default:
+		return "COMMITTED under " + e.Mode
+	}
+}
+
+func printExplanation(w io.Writer, e explanation) {
+	fmt.Fprintf(w, "%s/%d offset %d: %s\n", e.Topic, e.Partition, e.Offset, e.Verdict)
+	if e.Entry != nil {
+		fmt.Fprintf(w, "\nreleased by: HW %d -> %d in leader epoch %d, stamp %d, at %s\n", e.Entry.From, e.Entry.To, e.Entry.LeaderEpoch, e.Entry.Stamp, instant(e.Entry.WallMs))
+		t := table{heads: []string{"PARTICIPANT", "DURABLE-BELOW"}}
+		for _, r := range e.Entry.Replicas {
+			t.add(fmt.Sprintf("local broker %d", r.Replica), fmt.Sprint(r.LEO))
+		}
+		for _, g := range e.Entry.Gates {
+			t.add(fmt.Sprintf("every in-sync replica of cluster %s (mirror %s, registration %d)", g.Cluster, g.Mirror, g.Epoch), fmt.Sprint(g.Floor))
+		}
+		t.print(w)
+	}
+	fmt.Fprintln(w)
+	t := table{heads: []string{"HELD-BY", "BATCH", "LEADER-EPOCH", "PRODUCER", "DATA-DIR"}}
+	for _, h := range e.Holders {
+		t.add(fmt.Sprintf("%s/%d", h.Cluster, h.Broker), fmt.Sprintf("%d-%d", h.Batch.Base, h.Batch.Last), fmt.Sprint(h.Batch.LeaderEpoch),
+			fmt.Sprintf("%d/%d/%d", h.Batch.ProducerID, h.Batch.ProducerEpoch, h.Batch.BaseSequence), h.DataDir)
+	}
+	t.print(w)
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"sort"
+	"strings"
+	"time"
+
+	"lockstep/protocol/admin"
+	"lockstep/protocol/messages"
+)
+
+// mirrorsCommand has the flags of the KIP's tool: one action, and what goes with it.
+type mirrorsCommand struct {
+	BootstrapServer string `name:"bootstrap-server" required:"" help:"Kafka listeners of the cluster to ask, host:port[,host:port]: the destination, except for --release-sync."`
+	CommandConfig   string `name:"command-config" type:"existingfile" help:"Client properties for this tool."`
+
+	Create      bool `help:"Define a mirror from --mirror-config."`
+	Start       bool `aliases:"add" help:"Mirror the source's topics that match --topics (also: --add)."`
+	Stop        bool `aliases:"remove" help:"Stop mirroring; topics become writable. Needs no reachable source (also: --remove)."`
+	Alter       bool `help:"Set the desired type of topics with --sync or --async."`
+	Describe    bool `help:"Show every partition: offsets, lag, state, and what is promised."`
+	List        bool `help:"Show the mirrors of this cluster."`
+	ReleaseSync bool `name:"release-sync" help:"On the SOURCE: stop waiting for an unreachable destination. Breaks zero RPO until it has recovered."`
+
+	Mirror       string        `help:"Name of the mirror."`
+	MirrorConfig string        `name:"mirror-config" type:"existingfile" help:"Properties of the mirror; bootstrap.servers of the source is required."`
+	Topics       []string      `aliases:"topic" help:"Names or regular expressions, comma separated; each must match a whole name."`
+	Exclude      []string      `help:"With --start: names or regular expressions that win over --topics."`
+	Sync         bool          `xor:"type" help:"With --start and --alter: promote to synchronous as soon as lag is zero."`
+	Async        bool          `xor:"type" help:"With --alter: back to asynchronous at once."`
+	DryRun       bool          `name:"dry-run" help:"With --release-sync: say what would be released."`
+	Wait         bool          `help:"With --start, --alter and --stop: until it is so, or --timeout."`
+	Timeout      time.Duration `default:"60s" help:"With --wait: exit code 2 after this long."`
+	JSON         bool          `name:"json" help:"With --describe and --list."`
+	Failed       bool          `help:"With --describe: only partitions that are failing."`
+}
+
+func (c *mirrorsCommand) Run(w io.Writer) error {
+	action, err := c.action()
+	if err != nil {
+		return err
+	}
+	for i, s := range c.Topics {
+		if _, err := regexp.Compile(s); err != nil {
+			return fmt.Errorf("--topics %q (number %d) is not a regular expression: %w", s, i+1, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout+30*time.Second)
+	defer cancel()
+	opts, err := clientOptions(c.CommandConfig)
+	if err != nil {
+		return err
+	}
+	cl, err := admin.New(strings.Split(c.BootstrapServer, ","), opts...)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return action(ctx, w, cl)
+}
+
+type action func(ctx context.Context, w io.Writer, cl *admin.Client) error
+
+// action checks everything that can be checked without asking the cluster.
+func (c *mirrorsCommand) action() (action, error) {
+	chosen := map[string]action{}
+	for _, a := range []struct {
+		name string
+		on   bool
+		do   action
+	}{
+		{"--create", c.Create, c.create}, {"--start", c.Start, c.start}, {"--stop", c.Stop, c.stop}, {"--alter", c.Alter, c.alter},
+		{"--describe", c.Describe, c.describe}, {"--list", c.List, c.list}, {"--release-sync", c.ReleaseSync, c.release},
+	} {
+		if a.on {
+			chosen[a.name] = a.do
+		}
+	}
+	names := make([]string, 0, len(chosen))
+	for name := range chosen {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	if len(names) != 1 {
+		return nil, fmt.Errorf("name exactly one of --create, --start (--add), --stop (--remove), --alter, --describe, --list, --release-sync; got %d: %s", len(names), strings.Join(names, " "))
+	}
+	name := names[0]
+	needs := func(flag string, given bool) error {
+		if given {
+			return nil
+		}
+		return fmt.Errorf("%s needs %s", name, flag)
+	}
+	var err error
+	switch name {
+	case "--create":
+		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--mirror-config", c.MirrorConfig != ""))
+	case "--start", "--stop":
+		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--topics", len(c.Topics) > 0))
+	case "--alter":
+		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--topics", len(c.Topics) > 0), needs("--sync or --async", c.Sync || c.Async))
+	case "--release-sync":
+		err = needs("--mirror", c.Mirror != "")
+	}
+	return chosen[name], err
+}
+
+func (c *mirrorsCommand) create(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	text, err := os.ReadFile(c.MirrorConfig)
+	if err != nil {
+		return fmt.Errorf("read --mirror-config: %w", err)
+	}
+	config, err := properties(string(text))
+	if err != nil {
+		return fmt.Errorf("--mirror-config %s: %w", c.MirrorConfig, err)
+	}
+	source, err := cl.CreateMirror(ctx, c.Mirror, config)
+	if err != nil {
+		return err
+	}
+	if source != "" {
+		source = " of source cluster " + source
+	}
+	fmt.Fprintf(w, "Created mirror %s%s\n", c.Mirror, printable(source))
+	return nil
+}
+
+func (c *mirrorsCommand) start(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	kind := admin.Async
+	if c.Sync {
+		kind = admin.Sync
+		if err := c.probe(ctx, cl); err != nil {
+			return err
+		}
+	}
+	results, err := cl.StartTopics(ctx, c.Mirror, c.Topics, c.Exclude, kind)
+	if err != nil {
+		return err
+	}
+	if len(results) == 0 {
+		fmt.Fprintf(w, "No topic of the source matches yet; the patterns are saved in mirror %s\n", c.Mirror)
+		return nil
+	}
+	done, err := report(w, results)
+	if len(done) > 0 {
+		fmt.Fprintf(w, "Started %d mirror topic(s) in mirror %s: %s\n", len(done), c.Mirror, done)
+	}
+	if err == nil && c.Wait {
+		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
+			return t.EffectiveMirrorType == kind && t.Phase != ""
+		})
+	}
+	return err
+}
+
+func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	kind := admin.Async
+	if c.Sync {
+		kind = admin.Sync
+		if err := c.probe(ctx, cl); err != nil {
+			return err
+		}
+	}
+	names, err := c.matching(ctx, cl)
+	if err != nil {
+		return err
+	}
+	results, err := cl.AlterType(ctx, c.Mirror, names, kind)
+	if err != nil {
+		return err
+	}
+	done, err := report(w, results)
+	if len(done) > 0 {
+		fmt.Fprintf(w, "Set %d topic(s) of mirror %s to %s: %s\n", len(done), c.Mirror, typeName(kind), done)
+	}
+	if err == nil && c.Wait {
+		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return t.EffectiveMirrorType == kind })
+	}
+	return err
+}
+
+func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	names, err := c.matching(ctx, cl)
+	if err != nil {
+		return err
+	}
+	results, err := cl.StopTopics(ctx, c.Mirror, names)
+	if err != nil {
+		return err
+	}
+	done, err := report(w, results)
+	if len(done) > 0 {
+		fmt.Fprintf(w, "Stopped mirroring for topics %s in mirror %s\n", done, c.Mirror)
+	}
+	if err == nil && c.Wait {
+		err = c.until(ctx, w, cl, done, stopped)
+	}
+	return err
+}
+
+func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	names := c.Topics
+	r, err := cl.ReleaseSync(ctx, c.Mirror, names, c.DryRun)
+	if err != nil {
+		return err
+	}
+	done, err := report(w, r.Topics)
+	verb := "Released"
+	if c.DryRun {
+		verb = "Would release"
+	}
+	fmt.Fprintf(w, "%s %d topic(s) of mirror %s of cluster %s: %s\n", verb, len(done), c.Mirror, printable(r.Cluster), done)
+	if !c.DryRun {
+		fmt.Fprintf(w, "Release %d: records acknowledged from now on are not on %s until it has caught up and sync has resumed by itself\n", r.Number, printable(r.Cluster))
+	}
+	return err
+}
+
+// report prints refusals and warnings, and returns the names that went well.
+func report(w io.Writer, results []admin.TopicResult) ([]string, error) {
+	var done []string
+	var refused []error
+	for _, r := range results {
+		if r.Err != nil {
+			refused = append(refused, fmt.Errorf("topic %s: %w", printable(r.Topic), r.Err))
+			continue
+		}
+		done = append(done, printable(r.Topic))
+		if r.Warning != "" {
+			fmt.Fprintf(w, "Warning: topic %s: %s\n", printable(r.Topic), printable(r.Warning))
+		}
+	}
+	return done, errors.Join(refused...)
+}
+
+// matching resolves --topics against the topics of the mirror.
+func (c *mirrorsCommand) matching(ctx context.Context, cl *admin.Client) ([]string, error) {
+	mirrors, err := cl.Describe(ctx, c.Mirror)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range mirrors {
+		for _, t := range m.Topics {
+			if c.matches(t.TopicName) {
+				names = append(names, t.TopicName)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no topic of mirror %s matches --topics %s", c.Mirror, strings.Join(c.Topics, ","))
+	}
+	return names, nil
+}
+
+func (c *mirrorsCommand) matches(name string) bool {
+	for _, s := range c.Topics {
+		if s == name || regexp.MustCompile(`\A(?:`+s+`)\z`).MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func typeName(t int8) string {
+	if t == admin.Sync {
+		return "SYNC"
+	}
+	return "ASYNC"
+}

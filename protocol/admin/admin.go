@@ -1,0 +1,97 @@
+// Package admin asks a cluster to do what operators of mirrors want, over its Kafka port.
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// Client talks to one cluster. Methods may be called from any goroutine.
+type Client struct{ Kafka *kgo.Client }
+
+// Versions are the ones we send: Kafka's stable ones and every API of our own at its newest. kgo refuses
+// keys it does not find here.
+func Versions() *kversion.Versions {
+	v := kversion.Stable()
+	for _, a := range messages.APIs() {
+		if a.Own {
+			v.SetMaxKeyVersion(a.Key, a.Max)
+		}
+	}
+	return v
+}
+
+// New connects lazily; an unreachable cluster shows at the first call.
+func New(seeds []string, opts ...kgo.Opt) (*Client, error) {
+	base := []kgo.Opt{kgo.SeedBrokers(seeds...), kgo.MaxVersions(Versions()), kgo.DialTimeout(3 * time.Second),
+		kgo.RetryTimeout(10 * time.Second), kgo.ClientID("lockstep-admin")}
+	cl, err := kgo.NewClient(append(base, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("make client for %v: %w", seeds, err)
+	}
+	return &Client{cl}, nil
+}
+
+// Close drops the connections.
+func (c *Client) Close() { c.Kafka.Close() }
+
+// Error is a refusal by the cluster.
+type Error struct {
+	Code perr.Code
+	Text string
+}
+
+func (e *Error) Error() string {
+	if e.Text == "" {
+		return e.Code.Name() + ": " + e.Code.Message()
+	}
+	return e.Code.Name() + ": " + e.Text
+}
+
+// refusal is nil for code 0.
+func refusal(code int16, text *string) error {
+	if code == 0 {
+		return nil
+	}
+	e := &Error{Code: perr.Code(code)}
+	if text != nil {
+		e.Text = *text
+	}
+	return e
+}
+
+// ask sends req and returns the answer as its own type.
+func ask[R kmsg.Response](ctx context.Context, c *Client, req kmsg.Request) (R, error) {
+	var none R
+	res, err := c.Kafka.Request(ctx, req)
+	if err != nil {
+		return none, fmt.Errorf("ask the cluster (%s): %w", kmsg.NameForKey(req.Key()), err)
+	}
+	typed, ok := res.(R)
+	if !ok {
+		return none, fmt.Errorf("answer to API key %d is a %T", req.Key(), res)
+	}
+	return typed, nil
+}
+
+// TopicResult is what became of one topic. Warning may stand beside success.
+type TopicResult struct {
+	Topic   string
+	Err     error
+	Warning string
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

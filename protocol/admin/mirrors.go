@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"context"
+	"sort"
+
+	"lockstep/protocol/messages"
+)
+
+// Mirror types as they travel.
+const (
+	Async int8 = 0
+	Sync  int8 = 1
+)
+
+// Modes of API 109.
+const modeRelease int8 = 2
+
+// CreateMirror defines a mirror on the destination and returns the source's cluster id.
+func (c *Client) CreateMirror(ctx context.Context, mirror string, config map[string]string) (string, error) {
+	req := &messages.CreateClusterMirrorRequest{MirrorName: mirror}
+	for name, value := range config {
+		req.Configs = append(req.Configs, messages.CreateClusterMirrorRequestConfig{Name: name, Value: &value})
+	}
+	sort.Slice(req.Configs, func(i, j int) bool { return req.Configs[i].Name < req.Configs[j].Name })
+	res, err := ask[*messages.CreateClusterMirrorResponse](ctx, c, req)
+	if err != nil {
+		return "", err
+	}
+	return res.SourceClusterId, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// StartTopics begins mirroring of the source's topics whose whole name matches one of include and none
+// of exclude.
+func (c *Client) StartTopics(ctx context.Context, mirror string, include, exclude []string, mirrorType int8) ([]TopicResult, error) {
+	req := &messages.AddTopicsToMirrorRequest{Version: 1, MirrorName: mirror, IncludePatterns: include,
+		ExcludePatterns: exclude, MirrorType: mirrorType, TimeoutMs: 30000}
+	res, err := ask[*messages.AddTopicsToMirrorResponse](ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []TopicResult
+	for _, t := range res.Topics {
+		out = append(out, TopicResult{t.TopicName, refusal(t.ErrorCode, t.ErrorMessage), text(t.Warning)})
+	}
+	return out, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// StopTopics ends mirroring of topics of the destination, which become writable. The source need not be
+// reachable.
+func (c *Client) StopTopics(ctx context.Context, mirror string, topics []string) ([]TopicResult, error) {
+	req := &messages.StopMirrorTopicsRequest{MirrorName: mirror, StateValidationOffset: -1}
+	for _, name := range topics {
+		req.Topics = append(req.Topics, messages.StopMirrorTopicsRequestTopicState{TopicName: name})
+	}
+	res, err := ask[*messages.StopMirrorTopicsResponse](ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []TopicResult
+	for _, t := range res.Topics {
+		out = append(out, TopicResult{t.TopicName, refusal(t.ErrorCode, t.ErrorMessage), text(t.Warning)})
+	}
+	return out, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// AlterType sets the desired mirror type of topics. A promotion waits for lag zero; the warning says so.
+func (c *Client) AlterType(ctx context.Context, mirror string, topics []string, mirrorType int8) ([]TopicResult, error) {
+	req := &messages.AlterMirrorTopicTypeRequest{MirrorName: mirror}
+	for _, name := range topics {
+		req.Topics = append(req.Topics, messages.AlterMirrorTopicTypeRequestAlterMirrorTopic{TopicName: name, MirrorType: mirrorType})
+	}
+	res, err := ask[*messages.AlterMirrorTopicTypeResponse](ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []TopicResult
+	for _, t := range res.Topics {
+		out = append(out, TopicResult{t.TopicName, refusal(t.ErrorCode, t.ErrorMessage), text(t.Warning)})
+	}
+	return out, nil
+}
+
+// List names the mirrors of the destination.
+func (c *Client) List(ctx context.Context) ([]messages.ListClusterMirrorsResponseMirror, error) {
+	res, err := ask[*messages.ListClusterMirrorsResponse](ctx, c, &messages.ListClusterMirrorsRequest{IncludeTopicNames: true})
+	if err != nil {
+		return nil, err
+	}
+	return res.Mirrors, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// Describe returns the named mirrors of the destination, all of them when none is named. Topics and
+// partitions are in order.
+func (c *Client) Describe(ctx context.Context, mirrors ...string) ([]messages.DescribeClusterMirrorsResponseMirror, error) {
+	res, err := ask[*messages.DescribeClusterMirrorsResponse](ctx, c, &messages.DescribeClusterMirrorsRequest{MirrorNames: mirrors})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range res.Mirrors {
+		sort.Slice(m.Topics, func(i, j int) bool { return m.Topics[i].TopicName < m.Topics[j].TopicName })
+		for _, t := range m.Topics {
+			sort.Slice(t.Partitions, func(i, j int) bool { return t.Partitions[i].PartitionIndex < t.Partitions[j].PartitionIndex })
+		}
+		if err := refusal(m.ErrorCode, m.ErrorMessage); err != nil {
+			return res.Mirrors, err
+		}
+	}
+	sort.Slice(res.Mirrors, func(i, j int) bool { return res.Mirrors[i].MirrorName < res.Mirrors[j].MirrorName })
+	return res.Mirrors, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// Release is what a release did, or would do.
+type Release struct {
+	Number  int64  // 0 for a dry run
+	Cluster string // the destination that was released
+	Topics  []TopicResult
+}
+
+// ReleaseSync drops, on the source, the registrations of a mirror: of the named topics, or of the whole
+// mirror when none is named. Destructive: records acknowledged from here on are not on the destination
+// until it has recovered.
+func (c *Client) ReleaseSync(ctx context.Context, mirror string, topics []string, dryRun bool) (Release, error) {
+	req := &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: dryRun}
+	for _, name := range topics {
+		req.Topics = append(req.Topics, messages.UnregisterMirrorSyncTopicRequestTopicState{TopicName: name})
+	}
+	res, err := ask[*messages.UnregisterMirrorSyncTopicResponse](ctx, c, req)
+	if err != nil {
+		return Release{}, err
+	}
+	out := Release{Number: res.ReleaseNumber, Cluster: res.ClusterId}
+	for _, t := range res.Topics {
+		out.Topics = append(out.Topics, TopicResult{Topic: t.TopicName, Err: refusal(t.ErrorCode, t.ErrorMessage)})
+	}
+	return out, refusal(res.ErrorCode, res.ErrorMessage)
+}
