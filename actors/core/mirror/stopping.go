@@ -240,16 +240,16 @@ func (s *State) decidePidReset(now core.Now, t *topic, c ResetAnswered) outcome 
 	return w.out
 }
 
-// resumeStop goes on after a restart. Whether the one Unregister was delivered is unknown, and it is never sent
-// twice: it counts as withdrawn.
+// resumeStop goes on after a restart. The one Unregister is never sent twice; the first may still be on its way,
+// so its time is waited out once more: it must not un-gate the source after this copy has opened (model W7).
 func (w *turn) resumeStop() {
 	if !resumeHalfwayStop {
 		return
 	}
 	switch w.t.step() {
 	case StepUnregister:
-		w.happen(StopUngated{Topic: w.t.Topic})
-		w.fence()
+		w.happen(CommandSent{Topic: w.t.Topic, Due: w.now.Mono + stopTellNs, Deadline: w.now.Mono + stopTellNs})
+		w.fetch()
 	case StepDrain:
 		w.happen(StepDriven{Topic: w.t.Topic, Since: w.now.Mono, Due: w.now.Mono})
 		w.fetch()
