@@ -103,7 +103,7 @@ func (r *reports) progress(c *cursor, q asked) {
 	if c.sourceHW > c.next {
 		lag = int64(c.sourceHW-c.next) * c.recordSize()
 	}
-	cmd := &mirror.ReportProgress{ID: c.ID, Session: q.session, Asked: sent, SourceEpoch: q.epoch, Adopted: c.adopted,
+	cmd := &mirror.ReportProgress{ID: c.ID, Session: q.session, Asked: sent, Sync: q.sync, SourceEpoch: q.epoch, Adopted: c.adopted,
 		SourceHW: c.sourceHW, LEO: c.next, LagBytes: lag, Rate: c.rate.perSecond(),
 		LocalEpoch: c.home, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR}
 	r.note(c.ID, func(p *pendingReport) {
