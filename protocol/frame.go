@@ -82,6 +82,9 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 		return nil, fmt.Errorf("API key %d with a body of %d bytes, limit %d: %w", h.Key, len(rest), limit, ErrFrameTooLarge)
 	}
 	body, err := skipHeaderTags(req.IsFlexible(), rest)
+	if err == nil && h.Key == messages.KeyProduce {
+		err = fewTopics(body, req.IsFlexible())
+	}
 	if err == nil {
 		err = req.ReadFrom(body)
 	}
@@ -91,6 +94,22 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 	return req, nil
 }
 
+// maxProduceTopics is far above what a producer names in one request.
+const maxProduceTopics = 50_000
+
+// fewTopics looks ahead at the number of topics of a Produce request, whose body may be large: kmsg would take
+// two bytes for a topic, and thirty times the frame for its memory.
+func fewTopics(body []byte, flexible bool) error {
+	r := wire.NewReader(body)
+	r.NullableString(flexible) // transactional id
+	r.Int16()                  // acks
+	r.Int32()                  // timeout
+	if n := r.ArrayLen(flexible, 1); n > maxProduceTopics {
+		return fmt.Errorf("%d topics in one Produce request, limit %d: %w", n, maxProduceTopics, ErrFrameTooLarge)
+	}
+	return r.Err()
+}
+
 // bodyLimit is the largest body that a request of an API may have.
 func bodyLimit(key int16) int {
 	switch key {
@@ -98,8 +117,6 @@ func bodyLimit(key int16) int {
 		return 1 << 30 // bounded by the frame
 	case messages.KeyJoinGroup, messages.KeySyncGroup:
 		return 32 << 20 // subscriptions and assignments of Kafka Streams run to megabytes
-	case messages.KeyOffsetCommit:
-		return 16 << 20 // 4 KiB of metadata may come with each partition
 	default:
 		return 4 << 20
 	}

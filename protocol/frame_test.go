@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/protocol/messages"
+	"lockstep/protocol/wire"
 )
 
 func TestAFrameIsReadWholeOrNotAtAll(t *testing.T) {
@@ -85,6 +86,26 @@ func TestACountThatLiesAllocatesNothing(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A Produce frame may be large, but not because of a million topics of two bytes each.
+func TestAProduceOfEmptyTopicsIsRefusedCheaply(t *testing.T) {
+	for _, v := range []int16{3, 8, 9, 14} {
+		flexible := v >= 9
+		var body []byte
+		if flexible {
+			body = append(body, 0)
+		}
+		body = wire.AppendNullableString(body, nil, flexible)
+		body = wire.AppendInt32(wire.AppendInt16(body, -1), 1000)
+		body = wire.AppendArrayLen(body, 1<<20, flexible)
+		body = append(body, make([]byte, 4<<20)...)
+		var err error
+		n := allocated(func() { _, err = DecodeRequest(Header{Key: messages.KeyProduce, Version: v}, body) })
+		if !errors.Is(err, ErrFrameTooLarge) || n > 1<<20 {
+			t.Errorf("version %d: %v, %d bytes allocated", v, err, n)
 		}
 	}
 }
