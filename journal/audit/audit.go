@@ -68,6 +68,9 @@ func dump(d vfs.FS, prefix string, visit func(Entry) error) error {
 	if err != nil {
 		return err
 	}
+	if n := len(numbers); n > 0 && prepared(d, numbers[n-1]) {
+		numbers = numbers[:n-1]
+	}
 	next := uint64(0) // a segment that is read again after a failed look is visited from here on
 	for i, n := range numbers {
 		for try := 0; ; try++ {
@@ -121,6 +124,9 @@ func scan(d vfs.FS, meta log.Meta, n uint64, visit func(*log.GroupHeader, []log.
 	}
 	defer f.Close()
 	h, err := log.ReadSegmentHeader(d, n, f)
+	if errors.Is(err, log.ErrPrepared) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

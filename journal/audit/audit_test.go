@@ -101,6 +101,9 @@ func TestEveryFlippedByteIsDetected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := len(numbers); prepared(b, numbers[n-1]) {
+		numbers = numbers[:n-1]
+	}
 	flip := func(class, file string, off int64) {
 		t.Helper()
 		mask := byte(1 << (off % 8))

@@ -129,6 +129,9 @@ func look(d vfs.FS) (VolumeReport, error) {
 	if err != nil {
 		return v, err
 	}
+	if n := len(numbers); n > 0 && prepared(d, numbers[n-1]) {
+		numbers = numbers[:n-1]
+	}
 	live, err := v.segments(d, numbers, pin)
 	if err != nil {
 		return v, err
@@ -142,6 +145,17 @@ func look(d vfs.FS) (VolumeReport, error) {
 		}
 	}
 	return v, nil
+}
+
+// prepared reports whether segment n has its file but was not begun.
+func prepared(d vfs.FS, n uint64) bool {
+	f, err := d.OpenRead(log.SegmentName(n))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = log.ReadSegmentHeader(d, n, f)
+	return errors.Is(err, log.ErrPrepared)
 }
 
 // segments reads them all and returns the newest list of retained ones.

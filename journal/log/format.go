@@ -3,6 +3,7 @@ package log
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -244,12 +245,18 @@ type SegmentHeader struct {
 	Prev   Hash   // the chain behind frame First-1
 }
 
-const segmentMagic = 0x4c4b5347 // "LKSG"
+const (
+	segmentMagic  = 0x4c4b5347 // "LKSG"
+	preparedMagic = 0x4c4b5350 // "LKSP": a zeroed file that waits under its future name
+)
 
-func encodeSegmentHeader(h SegmentHeader) []byte {
+// ErrPrepared says that a segment has its file and its name but was not begun.
+var ErrPrepared = errors.New("segment was prepared but not begun")
+
+func encodeSegmentHeader(magic uint32, h SegmentHeader) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 0, Sector)
-	b = le.AppendUint32(b, segmentMagic)
+	b = le.AppendUint32(b, magic)
 	b = le.AppendUint32(b, FormatVersion)
 	b = append(b, h.Volume[:]...)
 	b = le.AppendUint64(b, h.Number)
@@ -263,10 +270,10 @@ func parseSegmentHeader(b []byte) (SegmentHeader, error) {
 	le := binary.LittleEndian
 	var h SegmentHeader
 	if len(b) < Sector || crc32.Checksum(b[:Sector-frameCRC], castagnoli) != le.Uint32(b[Sector-frameCRC:Sector]) {
-		return h, fmt.Errorf("segment header is damaged")
+		return h, errors.New("segment header is damaged")
 	}
-	if le.Uint32(b) != segmentMagic {
-		return h, fmt.Errorf("not a segment")
+	if m := le.Uint32(b); m != segmentMagic && m != preparedMagic {
+		return h, errors.New("not a segment")
 	}
 	if v := le.Uint32(b[4:]); v != FormatVersion {
 		return h, fmt.Errorf("segment format version %d, this build reads %d", v, FormatVersion)
@@ -275,6 +282,9 @@ func parseSegmentHeader(b []byte) (SegmentHeader, error) {
 	h.Number = le.Uint64(b[24:])
 	h.First = le.Uint64(b[32:])
 	copy(h.Prev[:], b[40:])
+	if le.Uint32(b) == preparedMagic {
+		return h, ErrPrepared
+	}
 	return h, nil
 }
 

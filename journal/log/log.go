@@ -44,6 +44,9 @@ type Options struct {
 	// Reserve is the high mark: below this many free bytes batches are not admitted. 0 takes two
 	// segments; the volume adds what its index needs.
 	Reserve int64
+	// Spares is how many zeroed segments are made at open beyond the next one, which is always prepared.
+	// Zeroing writes everything twice; segments that retention recycles do not need it.
+	Spares int
 	// Foreground makes the writer prepare segments itself instead of a goroutine ahead of it, so that
 	// tests can count syncs.
 	Foreground bool
@@ -82,6 +85,7 @@ type Log struct {
 
 	space  space
 	spares spares
+	hasher hasher
 	w      writer
 	unlock func() error
 	ended  sync.WaitGroup
@@ -147,6 +151,7 @@ func (l *Log) Submit(it *Item) {
 		return
 	}
 	l.queue = append(l.queue, it)
+	l.hasher.add(it.Records)
 	l.work.Signal()
 }
 
@@ -200,6 +205,7 @@ func (l *Log) stop(abandon bool) error {
 	l.work.Broadcast()
 	l.mu.Unlock()
 	l.spares.stop()
+	l.hasher.stop()
 	l.ended.Wait()
 	err := l.Err()
 	if err == nil && !abandon {
@@ -224,6 +230,13 @@ func (l *Log) release() error {
 		errs = append(errs, l.unlock())
 	}
 	return errors.Join(errs...)
+}
+
+// Spares is how many segments are ready.
+func (l *Log) Spares() int {
+	l.spares.mu.Lock()
+	defer l.spares.mu.Unlock()
+	return len(l.spares.ready)
 }
 
 // Groups is how many groups were written since Open, and how many bytes.

@@ -33,6 +33,7 @@ func Open(o Options) (*Log, Report, error) {
 	l := &Log{o: o, dir: o.Dir, segments: map[uint64]*segment{}}
 	l.work = sync.NewCond(&l.mu)
 	l.w.log = l
+	l.hasher.wake = sync.NewCond(&l.hasher.mu)
 	unlock, err := o.Dir.Lock()
 	if err != nil {
 		return nil, Report{}, err
@@ -42,9 +43,13 @@ func Open(o Options) (*Log, Report, error) {
 	if err != nil {
 		return nil, report, errors.Join(err, l.release())
 	}
-	l.spares.start()
-	l.ended.Add(1)
+	l.spares.start(l.w.active.header.Number + 1)
+	l.ended.Add(2)
 	go l.w.run()
+	go func() {
+		defer l.ended.Done()
+		l.hasher.run()
+	}()
 	return l, report, nil
 }
 
@@ -73,7 +78,7 @@ func (l *Log) open() (Report, error) {
 	if err := l.meta.check(l.dir, l.o.Cluster, l.o.Broker); err != nil {
 		return report, err
 	}
-	l.spares = spares{dir: l.dir, size: l.o.SegmentBytes, foreground: l.o.Foreground}
+	l.spares = spares{dir: l.dir, volume: l.meta.Volume, size: l.o.SegmentBytes, ahead: l.o.Spares, foreground: l.o.Foreground}
 	for _, name := range names {
 		if strings.HasSuffix(name, spareSuffix) {
 			if err := l.dir.Remove(name); err != nil {
@@ -129,6 +134,9 @@ func (l *Log) recover(numbers []uint64, report *Report) error {
 	if len(damaged) > 0 {
 		report.PinSlot = damaged[0]
 	}
+	if numbers, err = l.unbegun(numbers); err != nil {
+		return err
+	}
 	if len(numbers) == 0 {
 		if pin.Index > 0 {
 			return fmt.Errorf("%s holds no segment, but its pin swears to index %d: refill this volume from its peers", l.dir, pin.Index)
@@ -171,20 +179,50 @@ func (l *Log) recover(numbers []uint64, report *Report) error {
 	return nil
 }
 
+// firstSegment begins segment 1 of a fresh volume.
 func (l *Log) firstSegment() error {
-	sp, err := l.spares.make(l.o.SegmentBytes)
-	if err != nil {
-		return err
-	}
-	_, err = l.install(sp, SegmentHeader{Volume: l.meta.Volume, Number: 1, First: 1})
+	s, err := l.begin(SegmentHeader{Volume: l.meta.Volume, Number: 1, First: 1}, l.o.SegmentBytes)
 	if err != nil {
 		return err
 	}
 	l.segMu.Lock()
 	defer l.segMu.Unlock()
-	s := l.segments[1]
 	delete(l.segments, 1)
 	return s.file.Close()
+}
+
+// unbegun takes a newest segment that holds nothing off the list: prepared, or with a header that a
+// crash tore while it was written. What was begun is told by its groups.
+func (l *Log) unbegun(numbers []uint64) ([]uint64, error) {
+	if len(numbers) == 0 {
+		return numbers, nil
+	}
+	n := numbers[len(numbers)-1]
+	f, err := l.dir.Open(segmentName(n))
+	if err != nil {
+		return nil, err
+	}
+	_, bad := ReadSegmentHeader(l.dir, n, f)
+	if bad == nil {
+		return numbers, f.Close()
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	sc := Scanner{Dir: l.dir, Volume: l.meta.Volume}
+	group, err := sc.laterGroup(f, n, Sector, size)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if group > 0 {
+		return numbers, f.Close() // attach will say what is wrong
+	}
+	if errors.Is(bad, ErrPrepared) && size == l.o.SegmentBytes {
+		l.spares.ready = append(l.spares.ready, spare{segmentName(n), f, size})
+		return numbers[:len(numbers)-1], nil
+	}
+	return numbers[:len(numbers)-1], errors.Join(f.Close(), l.dir.Remove(segmentName(n)))
 }
 
 func (l *Log) attach(n uint64) error {
@@ -194,7 +232,11 @@ func (l *Log) attach(n uint64) error {
 	}
 	s := &segment{file: f}
 	l.segments[n] = s
-	if s.header, err = ReadSegmentHeader(l.dir, n, f); err != nil {
+	s.header, err = ReadSegmentHeader(l.dir, n, f)
+	if errors.Is(err, ErrPrepared) {
+		err = refused(&Damage{l.dir.String(), n, 0, "it was never begun, but it has groups or later segments exist"})
+	}
+	if err != nil {
 		return err
 	}
 	if s.header.Volume != l.meta.Volume {

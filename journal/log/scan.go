@@ -65,13 +65,16 @@ type Scanner struct {
 	at     int64
 }
 
-// ReadSegmentHeader reads and checks the first sector of a segment.
+// ReadSegmentHeader reads and checks the first sector of a segment. ErrPrepared is no damage.
 func ReadSegmentHeader(dir vfs.FS, number uint64, f vfs.File) (SegmentHeader, error) {
 	b := make([]byte, Sector)
 	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return SegmentHeader{}, err
 	}
 	h, err := parseSegmentHeader(b)
+	if errors.Is(err, ErrPrepared) {
+		return h, err
+	}
 	if err == nil && h.Number != number {
 		err = fmt.Errorf("segment header says it is segment %d", h.Number)
 	}

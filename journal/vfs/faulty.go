@@ -11,7 +11,7 @@ import (
 type Faults struct {
 	WriteAt   int   // this write fails
 	SyncAt    int   // this sync of a file fails, later ones succeed although the data may be gone
-	CreateAt  int   // this creation fails
+	CreateAt  int   // this creation and all later ones fail
 	Err       error // with this error; EIO if nil
 	ShortKeep int   // bytes of the failing write that reach the file all the same: a torn write
 	Free      int64 // what Free says, if positive
@@ -54,6 +54,9 @@ func (f *Faulty) hit(counter *int) error {
 // Create implements FS.
 func (f *Faulty) Create(name string) (File, error) {
 	if err := f.hit(&f.faults.CreateAt); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.faults.CreateAt = 1
 		return nil, err
 	}
 	return f.wrap(f.FS.Create(name))

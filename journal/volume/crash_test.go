@@ -84,7 +84,7 @@ func workload(v *Volume, m *model) {
 			all.Done()
 		})
 	}
-	for i := range 24 {
+	for i := range 16 {
 		off := core.Offset(i)
 		tell(fmt.Sprint("batch ", off), func(done journal.Done) {
 			v.Append(part, []core.Entry{journaltest.Batch(off, off, 900), journaltest.Event(fmt.Sprint("after ", off))}, done)
@@ -157,6 +157,8 @@ func check(t *testing.T, v *Volume, m *model) {
 }
 
 func TestPowerLossAtEverySyncLosesNothingAcknowledged(t *testing.T) {
+	points := 0
+	defer func() { t.Log(points, "power losses") }()
 	for _, n := range []int{1, 3} {
 		keeps := map[string]func(*rand.Rand) vfs.Keep{
 			"nothing unsynced": func(*rand.Rand) vfs.Keep { return nil },
@@ -175,6 +177,7 @@ func TestPowerLossAtEverySyncLosesNothingAcknowledged(t *testing.T) {
 				}
 				total := 1 << 30
 				for at := 1; at < total; at += step {
+					points++
 					powerLoss(t, n, at, keep(rand.New(rand.NewPCG(uint64(at), 3))), &total)
 				}
 			})

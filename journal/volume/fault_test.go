@@ -110,21 +110,21 @@ func TestAFullDiskRefusesBatchesAndRecoversByItself(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(o.Dir, "log", "ballast")); err != nil {
 		t.Fatalf("no ballast while there is room: %v", err)
 	}
-	free(1<<20 - 1)
+	free(1<<20 - 1<<16) // less than the mark even with the prepared segment
 	if err := v.Admit(); !errors.Is(err, journal.ErrFull) {
 		t.Fatalf("above the high mark Admit says %v", err)
 	}
 	if err := appended(v, journaltest.Batch(0, 0, 100)); err != nil {
 		t.Fatalf("what was admitted before is refused: %v", err)
 	}
-	free(1<<19 - 1)
+	free(1<<19 - 1<<16)
 	if err := appended(v, journaltest.Batch(1, 1, 100)); !errors.Is(err, journal.ErrFull) {
 		t.Fatalf("a batch on a full volume ended in %v", err)
 	}
 	if err := appended(v, journaltest.Event("control goes on")); err != nil {
 		t.Fatal(err)
 	}
-	free(1<<18 - 1)
+	free(1<<18 - 1<<16)
 	if _, err := os.Stat(filepath.Join(o.Dir, "log", "ballast")); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the ballast is still there: %v", err)
 	}

@@ -97,7 +97,7 @@ func prepare(o Options, witness *log.Witness) (*Volume, error) {
 	var err error
 	v.log, v.report.Report, err = log.Open(log.Options{
 		Dir: o.LogDir, Cluster: o.Cluster, Broker: o.Broker, SegmentBytes: o.SegmentBytes, Durability: o.Durability,
-		Witness: witness, Reserve: o.Reserve, Foreground: o.Foreground, OnSwitch: o.OnSwitch,
+		Witness: witness, Reserve: o.Reserve, Foreground: o.Foreground, Spares: o.Spares, OnSwitch: o.OnSwitch,
 		Sink: func(g log.Group) error { return v.index.Apply(g) },
 		Live: v.live,
 	})

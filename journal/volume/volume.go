@@ -38,6 +38,8 @@ type Options struct {
 	Retention time.Duration
 	Logger    *slog.Logger
 
+	Spares int // see log.Options
+
 	// Rebuild makes the index again although the one on disk may be believed.
 	Rebuild bool
 
