@@ -72,6 +72,19 @@ func TestFilesAreShortNamedAndFinished(t *testing.T) {
 	})
 }
 
+// clock matches what reads or waits for a real clock; durations as constants are fine.
+var clock = regexp.MustCompile(`\btime\.(Now|Since|Until|After|AfterFunc|Tick|NewTimer|NewTicker|Sleep)\(`)
+
+func TestCoresReadNoClock(t *testing.T) {
+	walk(t, func(path string, text []byte) {
+		if strings.HasPrefix(path, "actors/core/") && !strings.HasSuffix(path, "_test.go") {
+			if m := clock.Find(text); m != nil {
+				t.Errorf("%s: %s: time arrives as core.Now beside a command", path, m)
+			}
+		}
+	})
+}
+
 func TestNoTestWaitsByTheClock(t *testing.T) {
 	walk(t, func(path string, text []byte) {
 		if strings.HasSuffix(path, "_test.go") && sleeping.Match(text) && !strings.HasPrefix(path, "testkit/tidy/") {

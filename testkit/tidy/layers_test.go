@@ -21,7 +21,6 @@ type layer struct {
 }
 
 var impure = map[string]string{
-	"time":        "time arrives as core.Now beside a command",
 	"math/rand":   "randomness is drawn by the caller and travels in the command",
 	"crypto/rand": "randomness is drawn by the caller and travels in the command",
 	"log":         "events are the log lines; the shell logs them",
@@ -136,7 +135,7 @@ func check(t *testing.T, importer, imported string) {
 
 func TestTheLayerTableNoticesAForbiddenImport(t *testing.T) {
 	for _, bad := range [][2]string{
-		{"lockstep/actors/core/highwater", "time"},
+		{"lockstep/actors/core/highwater", "log/slog"},
 		{"lockstep/actors/core/mirror", "lockstep/journal"},
 		{"lockstep/protocol/batch", "lockstep/actors/core"},
 		{"lockstep/journal/log", "github.com/dgraph-io/badger/v4"},
