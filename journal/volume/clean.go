@@ -21,6 +21,10 @@ func (v *Volume) Clean() error {
 		return err
 	}
 	numbers, active := v.log.Segments()
+	// Everything in a sealed segment was taken before the switch: only now does its usage say so.
+	if err := v.behind.drain(); err != nil {
+		return err
+	}
 	oldest := true
 	for _, n := range numbers {
 		if n == active {
@@ -101,6 +105,9 @@ func (v *Volume) copyLive(n uint64, oldest bool) error {
 
 // live is the writer's question about a copy. Everything before it has reached the index.
 func (v *Volume) live(r *log.Record) bool {
+	if v.behind.drain() != nil {
+		return false
+	}
 	numbers, _ := v.log.Segments()
 	live, err := v.index.Live(r, len(numbers) == 0 || r.Pos.Segment <= numbers[0])
 	return err == nil && live

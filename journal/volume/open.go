@@ -98,7 +98,7 @@ func prepare(o Options, witness *log.Witness) (*Volume, error) {
 	v.log, v.report.Report, err = log.Open(log.Options{
 		Dir: o.LogDir, Cluster: o.Cluster, Broker: o.Broker, SegmentBytes: o.SegmentBytes, Durability: o.Durability,
 		Witness: witness, Reserve: o.Reserve, Foreground: o.Foreground, Spares: o.Spares, OnSwitch: o.OnSwitch,
-		Sink: func(g log.Group) error { return v.index.Apply(g) },
+		Sink: func(g log.Group) error { return v.behind.take(g) },
 		Live: v.live,
 	})
 	if err != nil {
@@ -109,6 +109,7 @@ func prepare(o Options, witness *log.Witness) (*Volume, error) {
 		v.log.Abandon()
 		return nil, err
 	}
+	v.behind = newBehind(v.index)
 	for s, seq := range v.index.Last() {
 		v.last[s] = &seq
 	}

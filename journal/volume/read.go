@@ -18,7 +18,7 @@ func (v *Volume) ReadBatches(s journal.Stream, from core.Offset, max int) ([]jou
 	return v.lookTwice(func() ([]journal.StoredBatch, error) {
 		var found []badger.Batch
 		room := max
-		err := v.index.Batches(s, from, func(b badger.Batch) bool {
+		err := v.behind.batches(s, from, func(b badger.Batch) bool {
 			if room -= int(b.Pos.Length); room < 0 && len(found) > 0 {
 				return false
 			}
@@ -44,7 +44,7 @@ func (v *Volume) ReadBatches(s journal.Stream, from core.Offset, max int) ([]jou
 func (v *Volume) FindTimestamp(s journal.Stream, from core.Offset, ts int64) (journal.StoredBatch, bool, error) {
 	found, err := v.lookTwice(func() ([]journal.StoredBatch, error) {
 		var hit *badger.Batch
-		if err := v.index.Batches(s, from, func(b badger.Batch) bool {
+		if err := v.behind.batches(s, from, func(b badger.Batch) bool {
 			if b.MaxTimestamp >= ts {
 				hit = &b
 			}
@@ -87,6 +87,9 @@ func (v *Volume) fetch(s journal.Stream, b badger.Batch) (journal.StoredBatch, e
 
 // Replay implements journal.Journal.
 func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry func(journal.Seq, core.Entry) error) error {
+	if err := v.behind.drain(); err != nil {
+		return err
+	}
 	const step = 1000
 	from := journal.Seq(1)
 	told := false

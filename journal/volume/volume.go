@@ -68,6 +68,7 @@ type Volume struct {
 	o       Options
 	log     *log.Log
 	index   *badger.Index
+	behind  *behind // the index, as far as it has not followed the log yet
 	report  Report
 	witness *log.Witness
 
@@ -168,6 +169,9 @@ func (v *Volume) Drop(s journal.Stream, done journal.Done) {
 
 // Streams implements journal.Journal.
 func (v *Volume) Streams(prefix string) ([]journal.Stream, error) {
+	if err := v.behind.drain(); err != nil {
+		return nil, err
+	}
 	return v.index.Streams(prefix), nil
 }
 
@@ -192,7 +196,7 @@ func (v *Volume) Close() error {
 	if !v.stop() {
 		return nil
 	}
-	err := errors.Join(v.log.Close(), v.index.Close())
+	err := errors.Join(v.log.Close(), v.behind.stop(true), v.index.Close())
 	if err == nil && v.log.Err() == nil {
 		err = v.markIndex(true)
 	}
@@ -203,6 +207,7 @@ func (v *Volume) Close() error {
 func (v *Volume) Abandon() {
 	if v.stop() {
 		v.log.Abandon()
+		_ = v.behind.stop(false)
 		_ = v.index.Close()
 	}
 }
