@@ -13,7 +13,7 @@ const claimEveryNs = int64(1e9) // T is journaled at most this often
 // so that what we claim is not what the source keeps.
 func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome {
 	if t.phase() != Arming && t.phase() != Sync {
-		return outcome{}
+		return s.endUnknownGate(now, t, c)
 	}
 	if c.Epoch != t.Epoch && ownRegistrationOnly {
 		if c.Epoch > t.Epoch && newestEvidenceGoverns {
@@ -44,6 +44,22 @@ func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome
 		w.happen(TopicPromoted{Topic: t.Topic})
 		w.tell()
 	}
+	return w.out
+}
+
+// endUnknownGate: the source gates on us under a registration that this journal knows nothing of, because it was
+// restored from before it. Nobody reports floors for it, so that the source's producers would wait for ever:
+// it is taken back. Never while stopping: an opened copy does not un-gate its old source (model W7).
+func (s *State) endUnknownGate(now core.Now, t *topic, c ReportEvidence) outcome {
+	p := t.phase()
+	if !takeBackUnknownGate || p == Registering || p == Demoting || p == Stopping || p == Stopped {
+		return outcome{}
+	}
+	if t.Standing || t.Pending != pendingNone || c.Epoch <= t.Epoch {
+		return outcome{}
+	}
+	w := s.turn(now, t)
+	w.issue(pendingUnregister)
 	return w.out
 }
 

@@ -177,6 +177,28 @@ func TestNewerRegisterEndsTheSaga(t *testing.T) {
 	}
 }
 
+// I40, model K5: a journal from before a registration knows nothing of it; its evidence says that it stands.
+func TestUnknownGateIsTakenBack(t *testing.T) {
+	d := started(t, TypeAsync)
+	effects := d.evidence(0, 3, 10, core.Unknown)
+	if sent := all[SendUnregister](effects); len(sent) != 1 || sent[0].Stop {
+		t.Fatalf("sent %+v: the source's producers wait for floors that nobody reports", sent)
+	}
+	d.unregistered()
+	d.phase(Async)
+	d = synced(t)
+	d.do(AlterType{Topics: []core.TopicID{topicA}, Type: TypeAsync})
+	d.unregistered()
+	if sent := all[SendUnregister](d.evidence(0, 1, 10, 10)); len(sent) != 0 {
+		t.Fatalf("late evidence of our own ended registration sent %+v", sent)
+	}
+	d.tick(11e9)
+	d.stop()
+	if sent := all[SendUnregister](d.evidence(0, 3, 10, 10)); len(sent) != 0 {
+		t.Fatalf("a stopping copy un-gates its source: %+v", sent)
+	}
+}
+
 // R2, R11: data that was reset carries no promise; it is registered anew under another incarnation.
 func TestResetDataIsDisarmedAndRegisteredAnew(t *testing.T) {
 	d := synced(t)

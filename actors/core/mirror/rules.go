@@ -28,6 +28,7 @@ const (
 	unclaimFirst          = true // C6, F24
 	reportWhileDemoting   = true // C6, F24
 	supersededIsAnAnswer  = true // C6, model K5
+	takeBackUnknownGate   = true // C6, I40: a gate that a restored journal does not know
 	registerEndsSaga      = true // C6
 	freshLagOnly          = true // C7, F42
 	latchLagZero          = true // C7, F42

@@ -30,6 +30,7 @@ var (
 	unclaimFirst          = rules.Kept("C6 unclaimFirst")
 	reportWhileDemoting   = rules.Kept("C6 reportWhileDemoting")
 	supersededIsAnAnswer  = rules.Kept("C6 supersededIsAnAnswer")
+	takeBackUnknownGate   = rules.Kept("C6 takeBackUnknownGate")
 	registerEndsSaga      = rules.Kept("C6 registerEndsSaga")
 	freshLagOnly          = rules.Kept("C7 freshLagOnly")
 	latchLagZero          = rules.Kept("C7 latchLagZero")

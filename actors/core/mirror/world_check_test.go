@@ -159,7 +159,7 @@ func TestWorldKeepsEveryClaimUnderFaults(t *testing.T) {
 
 // The same with busy operators and messages that arrive again and again: commands must not act out of order.
 func TestWorldOrdersCommands(t *testing.T) {
-	runWorld(t, 1000, 50, 400, func(w *world) { w.stubborn = true })
+	runWorld(t, 1000, 40, 800, func(w *world) { w.stubborn = true })
 }
 
 // The same with a destination that comes back from an older journal (model K5).

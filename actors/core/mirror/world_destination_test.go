@@ -230,7 +230,7 @@ func (d *destination) fetch(p *part) {
 		ID: p.id, Session: f.Session, Asked: sent, Sync: sync, SourceEpoch: p.epoch, Adopted: c.epoch, SourceHW: core.Offset(p.hw),
 		LEO: core.Offset(len(c.log)), LocalEpoch: c.local, ISRSize: 3, MinISR: 2, Rate: 1 << 20,
 	})
-	if e, ok := p.evidence(sent); ok && f.Mode == mirror.FetchSync {
+	if e, ok := p.evidence(sent); ok { // over the bus, whatever the fetch mode
 		d.w.send(fmt.Sprintf("evidence of %s re %d", p.id, e.Epoch), func() { d.do(e) })
 	}
 }

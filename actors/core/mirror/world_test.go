@@ -102,7 +102,7 @@ func (w *world) deliver() {
 		i = w.r.Intn(len(w.net))
 	}
 	m := w.net[i]
-	if !w.faults || !w.stubborn || w.r.Intn(3) > 0 {
+	if !w.faults || !w.stubborn || w.r.Intn(2) > 0 {
 		w.net = slices.Delete(w.net, i, i+1)
 	}
 	w.note("delivered %s", m.about)
@@ -114,11 +114,7 @@ func (w *world) step() {
 	w.now += int64(1+w.r.Intn(60)) * 1e6
 	topic := worldTopics[w.r.Intn(len(worldTopics))]
 	p := w.src.parts[core.PartitionID{Topic: topic, Index: int32(w.r.Intn(worldPartitions))}]
-	n := w.r.Intn(100)
-	if w.stubborn && w.r.Intn(6) == 0 {
-		n = 99
-	}
-	switch {
+	switch n := w.r.Intn(100); {
 	case n < 30:
 		w.deliver()
 	case n < 40:
@@ -140,6 +136,13 @@ func (w *world) step() {
 }
 
 func (w *world) fault(topic core.TopicID, p *part) {
+	if w.stubborn && w.r.Intn(4) > 0 { // long calm, then a change of mind
+		if w.r.Intn(8) == 0 {
+			w.dst.do(mirror.AlterType{Topics: []core.TopicID{topic}, Type: mirror.TypeAsync})
+			w.dst.do(mirror.AlterType{Topics: []core.TopicID{topic}, Type: mirror.TypeSync})
+		}
+		return
+	}
 	switch n := w.r.Intn(40); {
 	case n < 6:
 		p.elect()
