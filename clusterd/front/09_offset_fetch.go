@@ -32,7 +32,7 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 			cmd.Topics = []group.TopicPartitions{}
 		}
 		for _, rt := range rg.Topics {
-			asked := group.TopicPartitions{Topic: rt.Topic, Partitions: rt.Partitions}
+			asked := byName(img, rt.Topic, rt.Partitions)
 			if r.Version >= 10 {
 				topic, unknown := findTopic(img, "", rt.TopicID, true)
 				if unknown != perr.None {
@@ -71,6 +71,16 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 	}
 }
 
+// byName asks for the offsets of the topic that has the name now: one that was deleted and made again does
+// not inherit (F34).
+func byName(img *image.Image, name string, partitions []int32) group.TopicPartitions {
+	asked := group.TopicPartitions{Topic: name, Partitions: partitions}
+	if topic, ok := img.TopicNamed(name); ok {
+		asked.ID = topic.ID
+	}
+	return asked
+}
+
 func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.OffsetFetchResponseGroupTopic {
 	t := kmsg.NewOffsetFetchResponseGroupTopic()
 	t.TopicID = rt.TopicID
@@ -85,13 +95,13 @@ func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.O
 
 // offsetFetchOne serves the versions that ask for one group. Before v2 an error has no place but each
 // partition (compat-G06).
-func (f *Front) offsetFetchOne(_ *image.Image, r *kmsg.OffsetFetchRequest, resp *kmsg.OffsetFetchResponse, slot *Slot) {
+func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, resp *kmsg.OffsetFetchResponse, slot *Slot) {
 	cmd := group.OffsetFetch{Group: r.Group}
 	if r.Topics != nil || r.Version < 2 {
 		cmd.Topics = []group.TopicPartitions{}
 	}
 	for _, rt := range r.Topics {
-		cmd.Topics = append(cmd.Topics, group.TopicPartitions{Topic: rt.Topic, Partitions: rt.Partitions})
+		cmd.Topics = append(cmd.Topics, byName(img, rt.Topic, rt.Partitions))
 	}
 	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
 		var offsets []group.FetchedOffset

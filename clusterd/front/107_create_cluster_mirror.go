@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"time"
 
@@ -59,7 +60,9 @@ func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, _ Cl
 	}
 	f.detached(slot, func(ctx context.Context) {
 		source := core.ClusterID(config[sourceClusterID])
-		found, err := f.source.Identify(ctx, config)
+		asked := maps.Clone(config)
+		delete(asked, sourceClusterID) // who answers is the question
+		found, err := f.source.Identify(ctx, asked)
 		switch {
 		case err != nil && source == "":
 			refuse(perr.InvalidRequest, fmt.Sprintf("the source at %s did not say which cluster it is (%v); start it, or add source.cluster.id to the mirror's settings", config[bootstrapServers], err))

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/perr"
 )
 
@@ -26,7 +27,7 @@ func (f *Front) offsetForLeaderEpoch(r *kmsg.OffsetForLeaderEpochRequest, _ Clie
 					code = fenceEpoch(view, rp.CurrentLeaderEpoch)
 				}
 				if code == perr.None {
-					epoch, end := epochEnd(view, core.LeaderEpoch(rp.LeaderEpoch))
+					epoch, end := partition.EndOffsetForEpoch(view, core.LeaderEpoch(rp.LeaderEpoch))
 					at.LeaderEpoch, at.EndOffset = int32(epoch), int64(end)
 				}
 			}

@@ -108,7 +108,11 @@ func (f *Front) topicsToStart(ctx context.Context, r *messages.AddTopicsToMirror
 	if err != nil {
 		return cmd, nil, err
 	}
-	cmd.Include, cmd.Exclude, cmd.Type = r.IncludePatterns, r.ExcludePatterns, mirror.Type(r.MirrorType)
+	cmd.Type = mirror.Type(r.MirrorType)
+	// Naming topics without patterns leaves the mirror's patterns as they are.
+	if len(r.IncludePatterns)+len(r.ExcludePatterns) > 0 {
+		cmd.Include, cmd.Exclude = r.IncludePatterns, r.ExcludePatterns
+	}
 	have := map[string]bool{}
 	for _, t := range found {
 		want, named := asked[t.Name]

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,7 @@ type house struct {
 	control  *memory.Journal
 	settings map[string]string
 	limits   Limits
+	source   Source
 
 	clock   *shell.RealClock
 	cluster *broker.Cluster
@@ -39,10 +39,15 @@ type house struct {
 	addrs   []string
 }
 
-// newHouse starts n brokers. It is closed with the test.
+// newHouse starts n brokers of cluster dc1. It is closed with the test.
 func newHouse(t *testing.T, n int) *house {
 	t.Helper()
-	h := &house{t: t, id: "dc1", control: memory.New(memory.Options{}), settings: map[string]string{}, limits: DefaultLimits(), memory: NewMemory(ProcessBytes)}
+	return newHouseOf(t, "dc1", n)
+}
+
+func newHouseOf(t *testing.T, id core.ClusterID, n int) *house {
+	t.Helper()
+	h := &house{t: t, id: id, source: askedSource{}, control: memory.New(memory.Options{}), settings: map[string]string{}, limits: DefaultLimits(), memory: NewMemory(ProcessBytes)}
 	for range n {
 		h.volumes = append(h.volumes, memory.New(memory.Options{}))
 	}
@@ -84,7 +89,7 @@ func (h *house) start() {
 	}
 	h.cluster = c
 	for i, b := range c.Brokers() {
-		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Limits: h.limits, Settings: h.settings, Log: testLogger()})
+		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Limits: h.limits, Settings: h.settings, Source: h.source, Log: testLogger()})
 		h.fronts = append(h.fronts, f)
 		go f.Serve(lines[i])
 	}
@@ -236,5 +241,3 @@ func decodeStrictly(t *testing.T, r kmsg.Request, body []byte) kmsg.Response {
 	}
 	return resp
 }
-
-func brokerName(id int) string { return strconv.Itoa(id) }

@@ -98,7 +98,7 @@ func (a *answer) diverges(view partition.View, asked *askedPartition, out *answe
 	if a.req.Version < 12 || asked.LastFetchedEpoch < 0 {
 		return false
 	}
-	epoch, end := epochEnd(view, core.LeaderEpoch(asked.LastFetchedEpoch))
+	epoch, end := partition.EndOffsetForEpoch(view, core.LeaderEpoch(asked.LastFetchedEpoch))
 	switch {
 	case end == core.Unknown:
 		a.refuse(out, perr.OffsetOutOfRange) // an epoch from a future this leader does not know

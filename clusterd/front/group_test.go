@@ -90,6 +90,36 @@ func TestOffsetsSurviveARestart(t *testing.T) {
 	}
 }
 
+// TestATopicMadeAnewHasNoOffsets: F34.
+func TestATopicMadeAnewHasNoOffsets(t *testing.T) {
+	h := newHouse(t, 1)
+	adm := kadm.NewClient(h.client())
+	h.create("t", 1, 1, nil)
+	var offsets kadm.Offsets
+	offsets.Add(kadm.Offset{Topic: "t", At: 5, LeaderEpoch: -1})
+	if r, err := adm.CommitOffsets(patient(t), "g", offsets); err != nil || r.Error() != nil {
+		t.Fatal(err, r.Error())
+	}
+	if _, err := adm.DeleteTopic(patient(t), "t"); err != nil {
+		t.Fatal(err)
+	}
+	h.create("t", 1, 1, nil)
+	for _, version := range []int16{1, 7, 8} {
+		r := kmsg.NewPtrOffsetFetchRequest()
+		h.makeOrdinary(r)
+		resp := h.raw(1, r, version).(*kmsg.OffsetFetchResponse)
+		var at int64
+		if version < 8 {
+			at = resp.Topics[0].Partitions[0].Offset
+		} else {
+			at = resp.Groups[0].Topics[0].Partitions[0].Offset
+		}
+		if at != -1 {
+			t.Errorf("version %d: offset %d of the topic that was deleted", version, at)
+		}
+	}
+}
+
 // TestAConsumerGoesOnWhereItStopped: a group's committed offsets are read by its next member.
 func TestAConsumerGoesOnWhereItStopped(t *testing.T) {
 	h := newHouse(t, 3)

@@ -58,30 +58,6 @@ func fenceEpoch(v partition.View, current int32) perr.Code {
 	}
 }
 
-// epochEnd answers "where does your largest epoch not above asked end?" (compat-E01). The epoch is
-// NoEpoch and the offset Unknown for an epoch that this leader has not heard of.
-func epochEnd(v partition.View, asked core.LeaderEpoch) (core.LeaderEpoch, core.Offset) {
-	if asked < 0 || asked > v.Epoch {
-		return core.NoEpoch, core.Unknown
-	}
-	if asked == v.Epoch {
-		return asked, v.LEO
-	}
-	// A leader that has appended nothing yet is in no batch: what follows the last batch is its epoch.
-	epoch, end := core.NoEpoch, v.LEO
-	for _, e := range v.Epochs {
-		if e.Epoch > asked {
-			end = e.Start
-			break
-		}
-		epoch = e.Epoch
-	}
-	if epoch == core.NoEpoch {
-		return asked, end // lower than all known: the start of the first
-	}
-	return epoch, end
-}
-
 // text makes the nullable string of a message; "" says nothing.
 func text(s string) *string {
 	if s == "" {
