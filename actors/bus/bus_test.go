@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -32,6 +33,7 @@ type world struct {
 	evidence map[core.PartitionID][]Evidence
 	kafka    []kmsg.Request // what went over the Kafka port
 	down     bool           // the Kafka port does not answer
+	why      error          // how it does not
 	handle   func(kmsg.Request) kmsg.Response
 	block    chan struct{}
 }
@@ -115,7 +117,7 @@ func (w *world) ask(_ context.Context, _ map[string]string, req kmsg.Request) (k
 	w.kafka = append(w.kafka, req)
 	w.news.Broadcast()
 	if w.down {
-		return nil, errors.New("connection refused")
+		return nil, cmp.Or(w.why, errors.New("no answer"))
 	}
 	switch r := req.(type) {
 	case *messages.UnregisterMirrorSyncTopicRequest:

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,7 +87,22 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 		return
 	}
 	left := time.Duration(cmd.Deadline - b.options.Home.Now().Mono)
-	b.begin(left, func(ctx context.Context) error { return send(ctx, b.kafka) })
+	b.begin(left, func(ctx context.Context) error {
+		err := send(ctx, b.kafka)
+		if unsent(err) {
+			// The one try is over and left for nobody: waiting out its deadline would only make a failover
+			// from a dead source slower.
+			b.options.Home.Tell(cmd.Mirror, mirror.UnregisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation,
+				Code: perr.NetworkException, Text: err.Error()})
+		}
+		return err
+	})
+}
+
+// unsent reports whether a request is known to have left for nobody.
+func unsent(err error) bool {
+	var u interface{ Unsent() bool }
+	return errors.As(err, &u) && u.Unsent()
 }
 
 func unregistered(b *Bus, cmd mirror.SendUnregister, resp *messages.UnregisterMirrorSyncTopicResponse) error {

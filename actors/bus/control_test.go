@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -159,4 +160,33 @@ func TestOnlyRegistrationsAreServedOverTheBus(t *testing.T) {
 	if len(w.requests) != 0 {
 		t.Errorf("CreateTopics came through: %v", w.requests)
 	}
+}
+
+type refused struct{}
+
+func (refused) Error() string { return "connection refused" }
+func (refused) Unsent() bool  { return true }
+
+// C8: the one Unregister of a stop that could not leave is over at once; one that may have left keeps its
+// deadline, because what is still on its way may yet un-gate the source.
+func TestAStopThatReachedNobodyGoesOnAtOnce(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	stop := mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13, Stop: true,
+		Deadline: dst.options.Home.Now().Mono + int64(time.Minute)}
+	w.change(func() { w.down, w.why = true, refused{} })
+	dst.Unregister(stop)
+	w.await("the end of the try", func() bool {
+		return len(w.told) > 0 && w.told[len(w.told)-1].(mirror.UnregisterAnswered).Code == perr.NetworkException
+	})
+	w.change(func() { w.told, w.why = nil, errors.New("connection reset") })
+	dst.Unregister(stop)
+	w.await("the second try", func() bool { return len(w.kafka) == 2 })
+	dst.Close()
+	w.change(func() {
+		if len(w.told) != 0 {
+			t.Errorf("told %+v of a request that may still arrive", w.told)
+		}
+	})
 }

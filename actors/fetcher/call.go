@@ -16,24 +16,38 @@ func (f *Fetchers) Call(ctx context.Context, config map[string]string, req kmsg.
 		return nil, err
 	}
 	var last error
+	sent := false
 	for _, addr := range slices.Concat(c.Addresses(), f.known(c)) {
-		resp, err := callAt(ctx, c, addr, req)
+		resp, reached, err := callAt(ctx, c, addr, req)
 		if err == nil || ctx.Err() != nil {
 			return resp, err
 		}
+		sent = sent || reached
 		last = fmt.Errorf("%s: %w", addr, err)
 	}
-	return nil, fmt.Errorf("no broker of the source answers: %w", last)
+	last = fmt.Errorf("no broker of the source answers: %w", last)
+	if !sent {
+		return nil, unsent{last}
+	}
+	return nil, last
 }
 
-func callAt(ctx context.Context, c Config, addr string, req kmsg.Request) (kmsg.Response, error) {
+// unsent says that the request left for nobody: there is nothing to withdraw and nothing to wait for.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+func (unsent) Unsent() bool    { return true }
+
+// callAt asks one broker; reached is true as soon as the request may have left.
+func callAt(ctx context.Context, c Config, addr string, req kmsg.Request) (resp kmsg.Response, reached bool, err error) {
 	cn, err := dial(ctx, c, addr)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer cn.withdraw()
 	if newest := cn.newest(req.Key()); newest < req.GetVersion() {
-		return nil, tooOld(kmsg.NameForKey(req.Key()), newest, req.GetVersion())
+		return nil, false, tooOld(kmsg.NameForKey(req.Key()), newest, req.GetVersion())
 	}
-	return cn.roundTrip(ctx, req)
+	resp, err = cn.roundTrip(ctx, req)
+	return resp, true, err
 }
