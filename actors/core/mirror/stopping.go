@@ -132,7 +132,7 @@ func (w *turn) drained() (text string, done bool) {
 		if waited <= w.s.leaseNs() && w.now.Mono-w.t.stepSince <= drainMostNs {
 			return "", false
 		}
-		text = fmt.Sprintf("partition %d opened at %d although the source ended at %d: it stopped serving", i, l.progress.LEO, p.StopAt)
+		text = fmt.Sprintf("partition %d may have opened below offset %d, where the source ended at un-gating: it stopped serving", i, p.StopAt)
 	}
 	return text, true
 }
@@ -228,10 +228,15 @@ func (s *State) decideRaised(now core.Now, t *topic, c EpochAnswered) outcome {
 }
 
 func (s *State) decidePidReset(now core.Now, t *topic, c ResetAnswered) outcome {
-	if t.phase() != Stopping || t.step() != StepReset || !c.OK || t.Partitions[c.ID.Index].Reset {
+	if t.phase() != Stopping || t.step() != StepReset || t.Partitions[c.ID.Index].Reset {
 		return outcome{}
 	}
 	w := s.turn(now, t)
+	if !c.OK {
+		// Most often the leader has not heard yet that the topic is being stopped.
+		w.happen(StepDriven{Topic: t.Topic, Due: now.Mono + tickNs})
+		return w.out
+	}
 	w.happen(PartitionReset{Topic: t.Topic, Partition: c.ID.Index})
 	if w.t.every(func(p PartitionRecord) bool { return p.Reset }) {
 		w.happen(TopicStopped{Topic: t.Topic})
