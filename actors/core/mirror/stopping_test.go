@@ -185,7 +185,7 @@ func TestDrainGivesUpWithTheSource(t *testing.T) {
 	}
 	d.tick(3e9)
 	d.local(100)
-	if got := d.describe(); got.Phase != Stopped || !strings.Contains(got.ErrorMessage, "the source ended at 20") {
+	if got := d.describe(); got.Phase != Stopped || !strings.Contains(got.ErrorMessage, "offset 20, where the source ended") {
 		t.Fatalf("%+v", got)
 	}
 }

@@ -70,11 +70,7 @@ func (d *destination) do(cmd mirror.Command) {
 		if e, ok := m.Encode(ev); ok {
 			d.journal = append(d.journal, e)
 			d.w.note("D: %T%+v", ev, ev)
-			if ev, ok := ev.(mirror.StopUngated); ok {
-				for _, end := range ev.Ends {
-					d.named[core.PartitionID{Topic: ev.Topic, Index: end.Partition}] = true
-				}
-			}
+			d.noteStop(ev)
 		}
 		m.Apply(d.s, ev)
 	}
@@ -85,6 +81,22 @@ func (d *destination) do(cmd mirror.Command) {
 	}
 	for _, e := range append(out.Early, out.Late...) {
 		d.perform(e)
+	}
+}
+
+// noteStop keeps which partitions a stop was told the end of, unless it said that the source stopped serving.
+func (d *destination) noteStop(ev mirror.Event) {
+	switch ev := ev.(type) {
+	case mirror.StopUngated:
+		for _, end := range ev.Ends {
+			d.named[core.PartitionID{Topic: ev.Topic, Index: end.Partition}] = true
+		}
+	case mirror.StopDrained:
+		for id := range d.named {
+			if id.Topic == ev.Topic && ev.Text != "" {
+				delete(d.named, id)
+			}
+		}
 	}
 }
 

@@ -168,7 +168,11 @@ func (w *world) fault(topic core.TopicID, p *part) {
 // settle ends all faults and lets both sides come to rest.
 func (w *world) settle() {
 	w.faults = false
-	for range 500 {
+	rounds := 500
+	if w.restores {
+		rounds = 900 // the demotion time-out of 30 s is part of the way back
+	}
+	for range rounds {
 		w.now += 50e6
 		for range 4 {
 			w.deliver()
