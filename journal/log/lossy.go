@@ -51,3 +51,22 @@ func (v Opened) contradicts(m Mark) string {
 	}
 	return ""
 }
+
+// LossyBeside is Lossy for a volume that is reopened while its siblings run: what they remember of it is
+// the mark it published itself before it was closed.
+func LossyBeside(v Opened, witness *Witness) string {
+	reason := ""
+	if v.Log.o.Durability == Fsync {
+		witness.mu.Lock()
+		m, known := witness.marks[v.Log.meta.Broker]
+		witness.mu.Unlock()
+		if known {
+			reason = v.contradicts(m)
+		}
+		witness.Publish(Mark{v.Log.meta.Volume, v.Log.meta.Broker, v.Report.Last, v.Report.Hash})
+	}
+	if reason != "" {
+		reason = fmt.Sprintf("volume of broker %d is LOSSY: %s, as its siblings witnessed", v.Log.meta.Broker, reason)
+	}
+	return reason
+}

@@ -344,3 +344,30 @@ func TestAReplacedVolumeIsLossy(t *testing.T) {
 		v.Abandon()
 	}
 }
+
+func TestAVolumeReopenedBesideItsSiblingsIsComparedWithThem(t *testing.T) {
+	g := newRig(t, 2)
+	vs, err := OpenAll(g.options(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, v := range vs {
+			journaltest.Append(t, v, part, journaltest.Event("x"))
+		}
+	}
+	vs[0].Abandon()
+	back, err := OpenBeside(g.options()[0], vs)
+	if err != nil || back.Report().Lossy != "" {
+		t.Fatalf("%v, LOSSY %q", err, back.Report().Lossy)
+	}
+	journaltest.Append(t, back, part, journaltest.Event("y"))
+	back.Abandon()
+	o := g.options()[0]
+	o.LogDir = vfs.NewBarrier("new disk", g.power)
+	if back, err = OpenBeside(o, vs); err != nil || !strings.Contains(back.Report().Lossy, "stood in its place") {
+		t.Fatalf("%v, LOSSY %q", err, back.Report().Lossy)
+	}
+	back.Abandon()
+	vs[1].Abandon()
+}

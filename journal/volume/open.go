@@ -227,3 +227,22 @@ func (v *Volume) tend(ctx context.Context) {
 		}
 	}
 }
+
+// OpenBeside reopens one volume of a running process: it joins the witness its siblings share and is
+// compared with what they know of it. siblings may hold nil for volumes that are closed.
+func OpenBeside(o Options, siblings []*Volume) (*Volume, error) {
+	for _, s := range siblings {
+		if s == nil {
+			continue
+		}
+		v, err := prepare(o, s.witness)
+		if err != nil {
+			return nil, err
+		}
+		if reason := log.LossyBeside(log.Opened{Log: v.log, Report: v.report.Report}, s.witness); reason != "" {
+			v.report.Lossy = reason
+		}
+		return v, nil
+	}
+	return Open(o)
+}
