@@ -130,9 +130,17 @@ func TestARefusedSyncFetchKeepsDataFlowing(t *testing.T) {
 			}
 			r.peer.produce(0, 2, true)
 			r.upTo(0, 4)
+			r.home.mu.Lock()
+			if toldOf(r.home, func(c mirror.ReportProgress) bool { return c.Sync }) {
+				t.Error("an async read counts as an answered sync fetch: the clock of a demotion would start again")
+			}
+			r.home.mu.Unlock()
 			r.peer.change(func() { r.peer.logs[0].refuse = 0 })
 			r.peer.produce(0, 2, false) // above HW: only a sync fetch sees it
 			r.upTo(0, 6)
+			r.home.await(t, "an answered sync fetch ends the refusal", func() bool {
+				return toldOf(r.home, func(c mirror.ReportProgress) bool { return c.Sync && c.LEO == 6 })
+			})
 		})
 	}
 }
