@@ -136,6 +136,9 @@ func (w *turn) resume() {
 		w.resumeStop()
 		return
 	}
+	if finishTornDecision && w.finish() {
+		return
+	}
 	if !t.Created && !t.Gone {
 		w.create()
 	}
@@ -146,6 +149,29 @@ func (w *turn) resume() {
 	if t.RetryAttempt > 0 {
 		w.delay()
 	}
+}
+
+// finish completes a decision of which a crash kept only the first events. Nobody was told of it, but its rest
+// must follow: un-claimed topics tell the source (F25), and nothing is claimed that is not wanted or not armed.
+func (w *turn) finish() bool {
+	t, p := w.t, w.t.phase()
+	claims := p == Registering || p == Arming || p == Sync
+	switch {
+	case claims && t.wants() == TypeAsync:
+		w.demote(reasonOperator, 0, "")
+	case p == Sync && !t.allArmed():
+		w.demote(reasonReset, 0, "the data here was reset")
+	case p == Registering && t.Pending == pendingNone:
+		w.issue(pendingRegister)
+	case p == Arming && t.allArmed():
+		w.happen(TopicPromoted{Topic: t.Topic})
+		w.tell()
+	case !claims && p != Stopped && t.Standing && t.Pending == pendingNone:
+		w.issue(pendingUnregister)
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *State) startClock(now core.Now, out *outcome) {

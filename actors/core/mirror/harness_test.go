@@ -65,6 +65,15 @@ func (d *site) do(cmd Command) []Effect {
 // replay brings the state back from the journal, once whole and once over a snapshot.
 func (d *site) replay() *State {
 	d.t.Helper()
+	full := d.replayOnly()
+	if m := Machine(); !bytes.Equal(m.Snapshot(full), m.Snapshot(d.s)) {
+		d.t.Fatal("replay and the live state differ")
+	}
+	return full
+}
+
+func (d *site) replayOnly() *State {
+	d.t.Helper()
 	m := Machine()
 	full, half := m.Init("m"), m.Init("m")
 	for i, entry := range d.journal {
@@ -80,8 +89,8 @@ func (d *site) replay() *State {
 			}
 		}
 	}
-	if !bytes.Equal(m.Snapshot(full), m.Snapshot(half)) || !bytes.Equal(m.Snapshot(full), m.Snapshot(d.s)) {
-		d.t.Fatal("replay, snapshot with tail, and the live state differ")
+	if !bytes.Equal(m.Snapshot(full), m.Snapshot(half)) {
+		d.t.Fatal("full replay and snapshot with tail differ")
 	}
 	return full
 }

@@ -7,8 +7,8 @@ import (
 	"lockstep/testkit/laws"
 )
 
-// A whole life: SYNC, released, recovered, demoted, promoted, stopped.
-func TestLaws(t *testing.T) {
+// lived is a whole life: SYNC, released, recovered, demoted, promoted, stopped.
+func lived(t *testing.T) *site {
 	d := synced(t)
 	d.do(ReportReleased{Number: 1})
 	d.unregistered()
@@ -29,5 +29,41 @@ func TestLaws(t *testing.T) {
 	}
 	d.stop()
 	d.local(100)
-	laws.Check(t, Machine(), "m", d.script)
+	return d
+}
+
+func TestLaws(t *testing.T) {
+	laws.Check(t, Machine(), "m", lived(t).script)
+}
+
+// A crash may keep any prefix of the journal, also the first events of a decision that had several. Whatever is
+// left, the resumed mirror claims nothing that is not wanted and armed, and tells the source what it owes it.
+func TestAnyPrefixOfTheJournalResumes(t *testing.T) {
+	journal := lived(t).journal
+	for n := range journal {
+		d := newSite(t)
+		d.journal = journal[:n+1]
+		d.s = d.replayOnly()
+		d.do(Republish{})
+		d.do(Resume{})
+		topic := d.topic()
+		if topic == nil {
+			continue
+		}
+		p := topic.phase()
+		claims := p == Registering || p == Arming || p == Sync
+		switch {
+		case claims && topic.wants() == TypeAsync, p == Sync && !topic.allArmed(), p == Arming && topic.allArmed():
+			t.Fatalf("after %d entries: %s, wants %s, %d armed", n+1, p, topic.wants(), topic.armed())
+		case topic.Standing && !claims && p != Stopping && topic.Pending == pendingNone:
+			t.Fatalf("after %d entries: %s, the source gates and nothing tells it", n+1, p)
+		case p == Registering && topic.Pending == pendingNone:
+			t.Fatalf("after %d entries: REGISTERING and nothing is sent", n+1)
+		case p == Stopping:
+			d.tick(stopTellNs)
+			if d.local(100); d.topic().phase() != Stopped {
+				t.Fatalf("after %d entries: the stop ends at %s", n+1, d.topic().step())
+			}
+		}
+	}
 }

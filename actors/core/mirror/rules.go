@@ -43,6 +43,7 @@ const (
 	fenceBeforeEpoch      = true // C9
 	writeLMEOnce          = true // C9
 	epochAboveAllSeen     = true // C9, D23, F48
+	finishTornDecision    = true // C9: a decision of which a crash kept the first events is completed
 	openHWBeforeReset     = true // C9, R8
 	resumeHalfwayStop     = true // C9
 	keepOnlyArmed         = true // C13

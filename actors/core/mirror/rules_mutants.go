@@ -45,6 +45,7 @@ var (
 	fenceBeforeEpoch      = rules.Kept("C9 fenceBeforeEpoch")
 	writeLMEOnce          = rules.Kept("C9 writeLMEOnce")
 	epochAboveAllSeen     = rules.Kept("C9 epochAboveAllSeen")
+	finishTornDecision    = rules.Kept("C9 finishTornDecision")
 	openHWBeforeReset     = rules.Kept("C9 openHWBeforeReset")
 	resumeHalfwayStop     = rules.Kept("C9 resumeHalfwayStop")
 	keepOnlyArmed         = rules.Kept("C13 keepOnlyArmed")

@@ -55,13 +55,9 @@ func (w *turn) stop() TopicResult {
 	}
 	tell := t.Standing && (alive || !skipWithoutContact)
 	w.happen(TopicStopping{Topic: t.Topic, Unregister: tell})
-	switch {
-	case !t.Created:
-		w.happen(TopicStopped{Topic: t.Topic})
-		w.tell()
-	case tell:
+	if tell {
 		w.issue(pendingStop)
-	default:
+	} else {
 		w.fence()
 	}
 	return result
@@ -147,6 +143,11 @@ func (w *turn) fence() {
 // repeated, so a restart goes on where the process before it was (C9).
 func (w *turn) drive() {
 	t := w.t
+	if !t.Created || t.step() == StepReset && t.every(func(p PartitionRecord) bool { return p.Reset }) {
+		w.happen(TopicStopped{Topic: t.Topic})
+		w.tell()
+		return
+	}
 	w.happen(StepDriven{Topic: t.Topic, Due: w.now.Mono + driveNs})
 	for i, p := range t.Partitions {
 		id := core.PartitionID{Topic: t.Topic, Index: int32(i)}
@@ -239,8 +240,7 @@ func (s *State) decidePidReset(now core.Now, t *topic, c ResetAnswered) outcome 
 	}
 	w.happen(PartitionReset{Topic: t.Topic, Partition: c.ID.Index})
 	if w.t.every(func(p PartitionRecord) bool { return p.Reset }) {
-		w.happen(TopicStopped{Topic: t.Topic})
-		w.tell()
+		w.drive()
 	}
 	return w.out
 }
