@@ -26,10 +26,11 @@ type Broker struct {
 	store    journal.Volume
 	lost     error // what poisoned the volume
 	replicas map[core.PartitionID]*Replica
+	dropping map[core.PartitionID]int // drops under way: a name and a stream are free when they are durable
 }
 
 func newBroker(c *Cluster, slot Volume) *Broker {
-	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}}
+	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}, dropping: map[core.PartitionID]int{}}
 	b.producerIDs = &producerIDs{cluster: c}
 	b.feed = newFeed(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
@@ -50,7 +51,7 @@ func (b *Broker) assigned(p image.Partition) bool { return slices.Contains(p.Rep
 func (b *Broker) ensure(id core.PartitionID) *Replica {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.replicas[id]; r != nil || !b.running {
+	if r := b.replicas[id]; r != nil || !b.running || b.dropping[id] > 0 {
 		return r
 	}
 	r := newReplica(b, id, b.store, nil)
@@ -101,20 +102,60 @@ func (b *Broker) logs() []controller.ReplicaLog {
 	return list
 }
 
-// drop closes a replica whose partition is gone and forgets its streams; without one it does nothing.
+// strays are the replicas that the volume has streams of and that are not there: of deleted topics, whose
+// streams the controller will ask to drop, or of topics it has never heard of.
+func (b *Broker) strays() []controller.ReplicaLog {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.lost != nil {
+		return nil
+	}
+	streams, err := b.store.Streams("partition/")
+	if err != nil {
+		b.cluster.system.Logger.Error("streams of a volume cannot be listed", "broker", int(b.id), "err", err)
+		return nil
+	}
+	var list []controller.ReplicaLog
+	for _, s := range streams {
+		id, ok := partitionIn(s)
+		if ok && b.replicas[id] == nil {
+			b.cluster.system.Logger.Info("data of no current topic", "broker", int(b.id), "stream", string(s))
+			list = append(list, controller.ReplicaLog{ID: id, Replica: b.id, LastEpoch: core.NoEpoch})
+		}
+	}
+	return list
+}
+
+// drop closes a replica whose partition is gone and forgets its streams, also when it was never spawned.
 func (b *Broker) drop(id core.PartitionID) {
 	b.mu.Lock()
 	r := b.replicas[id]
 	delete(b.replicas, id)
 	store := b.store
+	if store == nil || b.lost != nil {
+		b.mu.Unlock()
+		return // StartBroker lists what is left then
+	}
+	b.dropping[id]++
 	b.mu.Unlock()
+	forget := func() {
+		store.Drop(ledgerStream(id), nil)
+		store.Drop(journal.Stream(identity(id, b)), func(journal.Seq, error) {
+			b.mu.Lock()
+			if b.dropping[id]--; b.dropping[id] == 0 {
+				delete(b.dropping, id)
+			}
+			b.mu.Unlock()
+			b.feed.dropped(id)
+		})
+	}
 	if r == nil {
+		forget()
 		return
 	}
 	r.close(func() {
 		r.tail.close()
-		store.Drop(r.stream, nil)
-		store.Drop(ledgerStream(id), nil)
+		forget()
 	})
 }
 

@@ -70,7 +70,7 @@ func (c *Cluster) startBroker(id core.ReplicaID, reply func(any)) {
 		for _, t := range newest.Topics {
 			topics = append(topics, *t)
 		}
-		logs := b.spawnAll(topics)
+		logs := append(b.spawnAll(topics), b.strays()...)
 		told := image.Broker{ID: id, Live: true, Lossy: lossy, Host: b.slot.Host, Port: b.slot.Port}
 		c.controller.Ask(func(ref core.RequestID) controller.Command {
 			return controller.StartBroker{Ref: ref, Broker: told, Logs: logs}

@@ -93,14 +93,34 @@ func (f *feed) receive(facts []image.Fact) {
 	now := image.ApplyAll(before, facts)
 	f.image.Store(now)
 	for _, id := range touched(facts, before, now) {
-		if p, known := now.Partition(id); !known || !f.broker.assigned(p) {
+		if f.assigns(now, id) {
+			f.bring(id)
+		} else if f.assigns(before, id) {
 			f.broker.drop(id)
-			continue
-		}
-		if r := f.broker.ensure(id); r != nil {
-			r.tellRole()
 		}
 	}
+}
+
+func (f *feed) assigns(img *image.Image, id core.PartitionID) bool {
+	p, known := img.Partition(id)
+	return known && f.broker.assigned(p)
+}
+
+// bring makes a replica that the image assigns, and tells it its role.
+func (f *feed) bring(id core.PartitionID) {
+	if r := f.broker.ensure(id); r != nil {
+		r.tellRole()
+	}
+}
+
+// dropped is told when nothing of a replica is left: the topic may be there again under the same id, as
+// mirrored topics keep theirs.
+func (f *feed) dropped(id core.PartitionID) {
+	f.inbox.Post(func() {
+		if f.assigns(f.image.Load(), id) {
+			f.bring(id)
+		}
+	})
 }
 
 // touched lists the partitions that facts say something about, each once, in the order of the facts.

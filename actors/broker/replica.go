@@ -1,8 +1,11 @@
 package broker
 
 import (
+	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -41,6 +44,22 @@ type Replica struct {
 
 func identity(id core.PartitionID, b *Broker) string {
 	return fmt.Sprintf("partition/%s/%s", id, b.name())
+}
+
+// partitionIn is the inverse of identity.
+func partitionIn(s journal.Stream) (id core.PartitionID, ok bool) {
+	parts := strings.Split(string(s), "/")
+	if len(parts) != 4 || parts[0] != "partition" {
+		return id, false
+	}
+	topic, err := base64.RawURLEncoding.DecodeString(parts[1])
+	index, err2 := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil || err2 != nil || len(topic) != len(id.Topic) {
+		return id, false
+	}
+	copy(id.Topic[:], topic)
+	id.Index = int32(index)
+	return id, true
 }
 
 func ledgerStream(id core.PartitionID) journal.Stream {

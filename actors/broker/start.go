@@ -45,7 +45,7 @@ func Start(o Options) (*Cluster, error) {
 		slot := o.Volumes[i]
 		b := c.brokers[i]
 		restart.Brokers = append(restart.Brokers, image.Broker{ID: slot.ID, Live: b.Err() == nil, Lossy: slot.Lossy, Host: slot.Host, Port: slot.Port, Text: errText(b.Err())})
-		restart.Logs = append(restart.Logs, logs...)
+		restart.Logs = append(append(restart.Logs, logs...), b.strays()...)
 	}
 	c.publishControl(topics)
 	c.controller.Tell(restart)
@@ -119,31 +119,7 @@ func (c *Cluster) startCoordinators() ([]image.Topic, error) {
 			topics = append(topics, t.Topic)
 		}
 	}
-	c.warnOfStrays(topics)
 	return topics, nil
-}
-
-// warnOfStrays names streams of topics that the controller does not know: left by a deletion that a
-// crash interrupted, or belonging to control streams that were lost. Nothing is deleted on suspicion.
-func (c *Cluster) warnOfStrays(topics []image.Topic) {
-	known := map[string]bool{}
-	for _, t := range topics {
-		known[t.ID.String()] = true
-	}
-	for _, b := range c.brokers {
-		if b.store == nil {
-			continue
-		}
-		streams, err := b.store.Streams("partition/")
-		if err != nil {
-			continue // the replay of the volume will say so
-		}
-		for _, s := range streams {
-			if topic, _, _ := strings.Cut(strings.TrimPrefix(string(s), "partition/"), "/"); !known[topic] {
-				c.system.Logger.Warn("data of an unknown topic is kept", "broker", int(b.id), "stream", string(s))
-			}
-		}
-	}
 }
 
 // Close ends every actor: what was accepted is decided, made durable and answered, what waits is failed,
