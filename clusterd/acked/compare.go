@@ -3,10 +3,12 @@ package acked
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -53,12 +55,9 @@ func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map
 	}
 	defer cl.Close()
 	adm := kadm.NewClient(cl)
-	ends, err := adm.ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := endOffsets(ctx, adm, topic)
 	if err != nil {
-		return nil, fmt.Errorf("list end offsets of %s: %w", topic, err)
+		return nil, err
 	}
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {
@@ -99,6 +98,29 @@ func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map
 		}
 	}
 	return counts, nil
+}
+
+// endOffsets asks until every leader answers: one that was elected a moment ago does not know its HW yet,
+// and says so with a retriable code that the admin client hands to its caller (KIP-207).
+func endOffsets(ctx context.Context, adm *kadm.Client, topic string) (kadm.ListedOffsets, error) {
+	for {
+		ends, err := adm.ListEndOffsets(ctx, topic)
+		if err == nil {
+			err = ends.Error()
+		}
+		if err == nil {
+			return ends, nil
+		}
+		var code *kerr.Error
+		if !errors.As(err, &code) || !code.Retriable {
+			return nil, fmt.Errorf("list end offsets of %s: %w", topic, err)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list end offsets of %s: %w", topic, errors.Join(ctx.Err(), err))
+		}
+	}
 }
 
 // position is the next offset the consumer will ask for, which moves past control records too.
