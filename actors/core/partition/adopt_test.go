@@ -86,7 +86,7 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 		{name: "a clean source, above the floor", adopt: ends(7, 5), leo: 5},
 		{name: "a clean source that we are merely ahead of", adopt: ends(6, 3), leo: 3}, // P6
 		{name: "unclean, but above every floor", adopt: unclean(ends(6, 4)), leo: 4},
-		{name: "unclean, below a floor", adopt: unclean(ends(6, 3)), leo: 6, want: MirrorDiverged}, // P7
+		{name: "unclean, below a floor", adopt: unclean(ends(6, 3)), leo: 6, want: MirrorDiverged},                    // P7
 		{name: "clean by its own word, below what it had committed", adopt: ends(5, 1), leo: 6, want: MirrorDiverged}, // P8
 		{name: "an unclean epoch we have adopted since is old news",
 			adopt: func() AdoptSource { a := ends(6, 3); a.LastUnclean = 7; return a }(), leo: 3},

@@ -74,7 +74,7 @@ func mirrored(t *testing.T, epochs ...core.LeaderEpoch) *bench {
 // mirror appends one batch of a source epoch to a mirrored log.
 func (b *bench) mirror(e core.LeaderEpoch) *bench {
 	b.t.Helper()
-	next := record(int64(b.s.leo) + 1).Stamped(int64(b.s.leo), int32(e))
+	next := record(int64(b.s.leo)+1).Stamped(int64(b.s.leo), int32(e))
 	b.do(AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{next}, SourceHW: core.Unknown})
 	if b.answer().Outcome != MirrorOK {
 		b.t.Fatalf("mirror append: %+v", b.answer())

@@ -76,7 +76,13 @@ func (d *decision) aligned(c Aligned) {
 // stash while the journal is being read up to them.
 func (d *decision) replicate(c Replicate) {
 	s := d.s
-	if !d.obeys(c.From, c.Epoch) || !s.joined || c.Term != s.term {
+	if !d.obeys(c.From, c.Epoch) {
+		return
+	}
+	if !s.joined || c.Term != s.term {
+		if !alignBeforeHW && d.learn(c.HW) {
+			d.publish()
+		}
 		return
 	}
 	var ahead []batch.Batch

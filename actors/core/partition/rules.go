@@ -12,7 +12,7 @@ const (
 	reportOnlyDurable          = true // R5, F08, P3: a report is what the disk has
 	failWaitersOnStepDown      = true // R6, F54
 	duplicateWaitsForOriginal  = true // R7, F27: the retry is as safe as the first try
-	truncateBeforeSourceHW     = true // R8, F09, KAFKA-14704: HW of an answer counts after its truncation
+	alignBeforeHW              = true // R8, F09, KAFKA-14704: a follower shows the leader's HW only after it has cut what the leader cut
 	obeyAdmission              = true // R9, F28: refuse before append
 	keepBelowSourceHW          = true // R11, P8: never cut what the source had committed
 	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean

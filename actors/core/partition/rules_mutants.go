@@ -13,7 +13,7 @@ var (
 	reportOnlyDurable          = rules.Kept("R5 reportOnlyDurable")
 	failWaitersOnStepDown      = rules.Kept("R6 failWaitersOnStepDown")
 	duplicateWaitsForOriginal  = rules.Kept("R7 duplicateWaitsForOriginal")
-	truncateBeforeSourceHW     = rules.Kept("R8 truncateBeforeSourceHW")
+	alignBeforeHW              = rules.Kept("R8 alignBeforeHW")
 	obeyAdmission              = rules.Kept("R9 obeyAdmission")
 	keepBelowSourceHW          = rules.Kept("R11 keepBelowSourceHW")
 	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
