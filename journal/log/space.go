@@ -27,7 +27,7 @@ type space struct {
 const ballastName = "ballast"
 
 func (s *space) open(l *Log) error {
-	s.reserve, s.ballast = l.o.Reserve, l.o.Reserve/4
+	s.reserve, s.ballast = l.o.Reserve, min(l.o.Reserve/4, l.o.SegmentBytes)
 	f, err := l.dir.OpenRead(ballastName)
 	switch {
 	case err == nil:
@@ -42,7 +42,8 @@ func (s *space) open(l *Log) error {
 	return err
 }
 
-// check measures and acts; it is called at every segment switch and by CheckSpace.
+// check measures, and gives the ballast up when it is needed. It is called at open and at every segment
+// switch.
 func (s *space) check(l *Log) {
 	free, err := l.dir.Free()
 	if err != nil {
@@ -50,11 +51,8 @@ func (s *space) check(l *Log) {
 	}
 	free += l.spares.bytes()
 	s.free.Store(free)
-	switch {
-	case free < s.reserve/4:
+	if free < s.reserve/4 {
 		s.dropBallast(l.dir)
-	case free > s.reserve+2*s.ballast:
-		s.takeBallast(l.dir)
 	}
 }
 
@@ -87,8 +85,14 @@ func (s *space) dropBallast(dir vfs.FS) bool {
 	return dir.Remove(ballastName) == nil
 }
 
-// CheckSpace measures the room left; the volume calls it every second.
-func (l *Log) CheckSpace() { l.space.check(l) }
+// CheckSpace measures the room left and takes the ballast when there is plenty; the volume calls it
+// every second, off the writer's path.
+func (l *Log) CheckSpace() {
+	l.space.check(l)
+	if l.space.free.Load() > l.space.reserve+2*l.space.ballast {
+		l.space.takeBallast(l.dir)
+	}
+}
 
 // Free is the room left as last measured, spare segments included.
 func (l *Log) Free() int64 { return l.space.free.Load() }

@@ -107,6 +107,7 @@ func TestAFullDiskRefusesBatchesAndRecoversByItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.log.CheckSpace()
 	if _, err := os.Stat(filepath.Join(o.Dir, "log", "ballast")); err != nil {
 		t.Fatalf("no ballast while there is room: %v", err)
 	}

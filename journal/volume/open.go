@@ -77,6 +77,10 @@ func prepare(o Options, witness *log.Witness) (*Volume, error) {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = 64 << 20
 	}
+	if o.MemTableBytes == 0 {
+		// A small volume gets a small index: its memtables are mapped files that need room, too.
+		o.MemTableBytes = min(max(o.SegmentBytes/2, 8<<20), 32<<20)
+	}
 	if o.Reserve == 0 {
 		o.Reserve = 2*o.SegmentBytes + badger.SpaceNeeded(o.MemTableBytes)
 	}

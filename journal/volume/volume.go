@@ -30,7 +30,7 @@ type Options struct {
 	// Reserve is the space below which batches are not admitted: the default is two segments and what
 	// the index may need.
 	Reserve       int64
-	MemTableBytes int64 // of the index, 32 MiB
+	MemTableBytes int64 // of the index: half a segment, between 8 and 32 MiB
 	// OnSwitch is told each time a segment begins (on the writer's goroutine): the moment to take
 	// snapshots (D12).
 	OnSwitch func(segment uint64)
