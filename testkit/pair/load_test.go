@@ -1,0 +1,81 @@
+package pair
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"lockstep/clusterd/acked"
+)
+
+// load is an ordinary idempotent acks=all producer at full speed that remembers every acknowledgement.
+type load struct {
+	*acked.Producer
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+// produceUnderLoad starts it. The brokers wait two seconds for acks=all, so that a dead destination
+// shows soon and the client tries again.
+func (d *datacenter) produceUnderLoad(t *testing.T, topic string) *load {
+	t.Helper()
+	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, kgo.ProduceRequestTimeout(2*time.Second), kgo.MaxBufferedRecords(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l := &load{p, stop, make(chan struct{})}
+	go func() { p.Run(ctx); close(l.ended) }()
+	t.Cleanup(func() {
+		stop()
+		l.Client.Close()
+		<-l.ended
+	})
+	return l
+}
+
+// awaitMore waits until so many more records are acknowledged.
+func (l *load) awaitMore(t *testing.T, n int) {
+	t.Helper()
+	from := l.Acked()
+	eventually(t, "producing goes on", func() (string, bool) {
+		_, failure := l.Failed()
+		return time.Now().Format("15:04:05.000") + " " + textOf(failure), l.Acked() >= from+n
+	})
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// drain ends the load and waits until every record is answered. The client may not give up on any.
+func (l *load) drain(t *testing.T) {
+	t.Helper()
+	l.stop()
+	<-l.ended
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := l.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare reads everything back from a cluster: nothing acknowledged may be absent, nothing there twice.
+func (l *load) compare(t *testing.T, from *datacenter) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	v, err := l.Compare(ctx, from.Bootstrap())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d acked, %d found, %d lost, %d twice", from.Cluster, v.Acked, v.Found, v.Lost, v.Duplicated)
+	if v.Acked == 0 || v.Lost != 0 || v.Duplicated != 0 {
+		t.Errorf("%s: %d acknowledged, %d lost (%v), %d there twice", from.Cluster, v.Acked, v.Lost, v.LostSample, v.Duplicated)
+	}
+}
