@@ -157,17 +157,13 @@ func (p *produce) finish() {
 	}
 }
 
-// hintLeader tells v10 clients where the leader is, as far as this broker knows (KIP-951).
+// hintLeader tells v10 clients where the leader is, as far as this broker knows.
 func (p *produce) hintLeader(out *kmsg.ProduceResponseTopicPartition, topic *image.Topic, index int32, view partition.View) {
-	if p.version < 10 || index < 0 || int(index) >= len(topic.Partitions) {
+	b, epoch, ok := leaderHint(p.img, topic, index, view)
+	if !ok || p.version < 10 {
 		return
 	}
-	at := topic.Partitions[index]
-	b, ok := p.img.Brokers[at.Leader]
-	if !ok || !b.Live || at.LeaderEpoch < view.Epoch {
-		return
-	}
-	out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(at.Leader), int32(at.LeaderEpoch)
+	out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(b.ID), int32(epoch)
 	for _, known := range p.resp.Brokers {
 		if known.NodeID == int32(b.ID) {
 			return

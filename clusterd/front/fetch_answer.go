@@ -65,6 +65,7 @@ func (a *answer) partition(at place, topic *image.Topic, asked *askedPartition, 
 		code = fenceEpoch(view, asked.CurrentLeaderEpoch)
 	}
 	if code != perr.None {
+		a.hintLeader(out, topic, asked.Partition, view)
 		a.refuse(out, code)
 		a.mirror.state(out, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, nil)
 		return
@@ -91,6 +92,23 @@ func (a *answer) partition(at place, topic *image.Topic, asked *askedPartition, 
 		return
 	}
 	a.read(at, replica, view, until, asked, out)
+}
+
+// hintLeader tells v12 clients who leads, and v16 clients where.
+func (a *answer) hintLeader(out *answeredPartition, topic *image.Topic, index int32, view partition.View) {
+	b, epoch, ok := leaderHint(a.img, topic, index, view)
+	if !ok || a.req.Version < 12 {
+		return
+	}
+	out.CurrentLeader.LeaderId, out.CurrentLeader.LeaderEpoch = int32(b.ID), int32(epoch)
+	for _, known := range a.resp.NodeEndpoints {
+		if known.NodeId == int32(b.ID) {
+			return
+		}
+	}
+	n := messages.NewFetchResponseNodeEndpoint()
+	n.NodeId, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+	a.resp.NodeEndpoints = append(a.resp.NodeEndpoints, n)
 }
 
 // diverges tells a reader whose last fetched epoch ended elsewhere where to truncate to.

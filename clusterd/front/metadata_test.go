@@ -117,6 +117,29 @@ func TestLeadersAreAmongTheBrokers(t *testing.T) {
 	}
 }
 
+// TestAWrongBrokerNamesTheLeader in Produce and Fetch (KIP-951), from the versions that have a place for it.
+func TestAWrongBrokerNamesTheLeader(t *testing.T) {
+	h := newHouse(t, 3)
+	id := core.TopicID(h.create("t", 1, 1, nil).ID)
+	leader := h.leader("t", 0)
+	wrong := int(leader%3) + 1
+	for version := int16(9); version <= 12; version++ {
+		r := h.raw(wrong, produceRequest("t", -1, oneRecord(plain, "v")), version).(*kmsg.ProduceResponse)
+		p := r.Topics[0].Partitions[0]
+		told := p.CurrentLeader.LeaderID == int32(leader) && len(r.Brokers) == 1 && r.Brokers[0].NodeID == int32(leader)
+		if perr.Code(p.ErrorCode) != perr.NotLeaderOrFollower || told != (version >= 10) {
+			t.Errorf("produce version %d: %s, leader %d, brokers %+v", version, perr.Code(p.ErrorCode), p.CurrentLeader.LeaderID, r.Brokers)
+		}
+	}
+	for version := int16(13); version <= 18; version++ {
+		r := h.raw(wrong, fetchRequest(1<<20, ask{topic: id}), version).(*messages.FetchResponse)
+		p := r.Responses[0].Partitions[0]
+		if perr.Code(p.ErrorCode) != perr.NotLeaderOrFollower || p.CurrentLeader.LeaderId != int32(leader) || (len(r.NodeEndpoints) == 1) != (version >= 16) {
+			t.Errorf("fetch version %d: %s, leader %+v, brokers %+v", version, perr.Code(p.ErrorCode), p.CurrentLeader, r.NodeEndpoints)
+		}
+	}
+}
+
 // TestATopicIsThereWhenCreateAnswers, on the broker asked and for a produce at once (compat-A10).
 func TestATopicIsThereWhenCreateAnswers(t *testing.T) {
 	h := newHouse(t, 3)

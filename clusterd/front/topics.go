@@ -46,6 +46,17 @@ func (f *Front) leaderHere(t *image.Topic, index int32) (*broker.Replica, partit
 	return r, v, perr.None
 }
 
+// leaderHint is where this broker's image has the leader of a partition, for an asker who is wrong here
+// (KIP-951). ok is false when the image is older than what the replica itself knows, or knows nobody.
+func leaderHint(img *image.Image, t *image.Topic, index int32, v partition.View) (b image.Broker, epoch core.LeaderEpoch, ok bool) {
+	if index < 0 || int(index) >= len(t.Partitions) {
+		return b, 0, false
+	}
+	p := t.Partitions[index]
+	b, ok = img.Brokers[p.Leader]
+	return b, p.LeaderEpoch, ok && b.Live && p.LeaderEpoch >= v.Epoch
+}
+
 // fenceEpoch compares the leader epoch a client believes in with ours; -1 skips (compat-E02).
 func fenceEpoch(v partition.View, current int32) perr.Code {
 	switch {
