@@ -24,6 +24,9 @@ func Apply(s *State, ev Event) {
 		s.begin(e)
 	case ImageArrived:
 		if s.leading && e.Image.Epoch == s.epoch {
+			if e.Image.MirrorOf != s.image.MirrorOf {
+				s.statedAt = never // another registration or other data: say it again at once
+			}
 			s.image = e.Image
 			s.applyImage(e.At)
 		} else {

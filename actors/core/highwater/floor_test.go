@@ -61,6 +61,18 @@ func TestFloorsAreRepeated(t *testing.T) { // D19
 	}
 }
 
+// A source that answered the Register only now must not wait for the idle repeat to arm.
+func TestANewRegistrationIsToldTheFloorAtOnce(t *testing.T) {
+	b := mirror(t, 100)
+	b.image(func(img *AppliedImage) {
+		img.ISR, img.Mode, img.MinISR, img.PartitionEpoch = []core.ReplicaID{1, 2}, Mirroring, 1, 1
+		img.MirrorOf = MirrorOf{Mirror: "a", PinnedISR: 2, Reporting: true, Epoch: 8}
+	})
+	if f, ok := in[PublishFloor](b); !ok || f.Epoch != 8 || f.Floor != 100 {
+		t.Fatalf("report %+v (%v)", f, ok)
+	}
+}
+
 func TestAMirrorsHW(t *testing.T) { // R8, F09, I18
 	b := mirror(t, 100)
 	b.do(TrackSourceHW{SourceEpoch: 8, HW: 60}).wantHW(0) // G10: an epoch we do not stand under
@@ -77,7 +89,9 @@ func TestStoppingShowsWhatTheSourceMayHaveAcknowledged(t *testing.T) { // R8
 	b := mirror(t, 100)
 	b.do(TrackSourceHW{SourceEpoch: 9, HW: 60}).wantHW(60)
 	b.mirrorImage(1) // under its min ISR of 2
-	b.image(func(img *AppliedImage) { img.ISR, img.Mode, img.MinISR, img.PartitionEpoch = []core.ReplicaID{1}, Stopping, 2, 9 })
+	b.image(func(img *AppliedImage) {
+		img.ISR, img.Mode, img.MinISR, img.PartitionEpoch = []core.ReplicaID{1}, Stopping, 2, 9
+	})
 	b.wantHW(100)
 	// The raised epoch, and then our own ISR.
 	b.do(LeaderStarted{Epoch: 1024, EpochStart: 110, LEO: 110, HW: 60, Self: self, Mode: Stopping, Replicas: []core.ReplicaID{1, 2, 3}}).wantHW(100)
