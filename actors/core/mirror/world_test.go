@@ -51,12 +51,13 @@ const worldPartitions = 2
 
 func newWorld(t *testing.T, seed int64) *world {
 	w := &world{
-		t: t, r: rand.New(rand.NewSource(seed)), seed: seed, now: 1000e9, faults: true,
+		t: t, r: rand.New(rand.NewSource(seed)), seed: seed, now: 1000e9,
 		releases: map[core.TopicID]core.ReleaseNumber{}, answered: map[core.TopicID]core.ReleaseNumber{},
 		opened: map[core.TopicID]bool{}, ungated: map[core.PartitionID]int64{},
 	}
 	w.src = newSource(w)
 	w.dst = newDestination(w)
+	w.faults = true
 	return w
 }
 
