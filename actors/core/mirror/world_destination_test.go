@@ -118,7 +118,8 @@ func (d *destination) restart() {
 // restore brings an older journal back: whatever was decided since is forgotten, the data is not (model K5).
 func (d *destination) restore() {
 	d.w.restored = true
-	keep := len(d.journal)/2 + d.w.r.Intn(len(d.journal)/2)
+	const added = 5 // a journal from before a topic was added does not know it at all: the operator adds or releases it
+	keep := added + d.w.r.Intn(len(d.journal)-added+1)
 	d.w.note("destination comes back with %d of %d entries", keep, len(d.journal))
 	d.journal = d.journal[:keep]
 	d.restart()
