@@ -1,174 +1,17 @@
 package bus
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"io"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
-	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 )
-
-// world stands for both clusters beside the bus: what reached the source, what reached the destination.
-type world struct {
-	t     *testing.T
-	start time.Time
-
-	mu       sync.Mutex
-	news     *sync.Cond
-	floors   []arrived
-	newest   map[core.PartitionID]highwater.ReportFloor
-	requests []kmsg.Request
-	told     []mirror.Command
-	evidence map[core.PartitionID][]Evidence
-	kafka    []kmsg.Request // what went over the Kafka port
-	down     bool           // the Kafka port does not answer
-	why      error          // how it does not
-	handle   func(kmsg.Request) kmsg.Response
-	block    chan struct{}
-}
-
-type arrived struct {
-	id core.PartitionID
-	highwater.ReportFloor
-}
-
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, start: time.Now(), newest: map[core.PartitionID]highwater.ReportFloor{}, evidence: map[core.PartitionID][]Evidence{}}
-	w.news = sync.NewCond(&w.mu)
-	w.handle = func(req kmsg.Request) kmsg.Response {
-		resp := req.ResponseKind().(*messages.RegisterMirrorSyncTopicResponse)
-		r := messages.NewRegisterMirrorSyncTopicResponseTopicResult()
-		in := req.(*messages.RegisterMirrorSyncTopicRequest).Topics[0]
-		r.TopicName, r.TopicId, r.RegistrationEpoch = in.TopicName, in.TopicId, 5
-		r.Gates = []messages.RegisterMirrorSyncTopicResponseGate{{Partition: 2, LeaderEpoch: 3, GateStart: 44}}
-		resp.Topics = append(resp.Topics, r)
-		return resp
-	}
-	return w
-}
-
-func (w *world) change(f func()) {
-	w.mu.Lock()
-	f()
-	w.news.Broadcast()
-	w.mu.Unlock()
-}
-
-func (w *world) await(what string, ok func() bool) {
-	w.t.Helper()
-	deadline := time.Now().Add(8 * time.Second)
-	timer := time.AfterFunc(8*time.Second, func() { w.change(func() {}) })
-	defer timer.Stop()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for !ok() {
-		if !time.Now().Before(deadline) {
-			w.t.Fatalf("timed out: %s; %d floors, %d requests, told %v", what, len(w.floors), len(w.requests), w.told)
-		}
-		w.news.Wait()
-	}
-}
-
-// The source's side.
-func (w *world) ReportFloor(id core.PartitionID, r highwater.ReportFloor) {
-	w.mu.Lock()
-	block := w.block
-	w.mu.Unlock()
-	if block != nil {
-		<-block
-	}
-	w.change(func() { w.floors = append(w.floors, arrived{id, r}); w.newest[id] = r })
-}
-
-func (w *world) Handle(req kmsg.Request, reply func(kmsg.Response)) {
-	w.change(func() { w.requests = append(w.requests, req) })
-	reply(w.handle(req))
-}
-
-func (w *world) Evidence(id core.PartitionID) []Evidence {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.evidence[id]
-}
-
-// The destination's side.
-func (w *world) Now() core.Now { return core.Now{Mono: int64(time.Since(w.start)) + 1} }
-func (w *world) Tell(_ core.MirrorName, cmd mirror.Command) {
-	w.change(func() { w.told = append(w.told, cmd) })
-}
-func (w *world) Register() ([]core.ClusterID, int32) {
-	return []core.ClusterID{"dst", "behind"}, 77
-}
-
-func (w *world) ask(_ context.Context, _ map[string]string, req kmsg.Request) (kmsg.Response, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.kafka = append(w.kafka, req)
-	w.news.Broadcast()
-	if w.down {
-		return nil, cmp.Or(w.why, errors.New("no answer"))
-	}
-	switch r := req.(type) {
-	case *messages.UnregisterMirrorSyncTopicRequest:
-		resp := r.ResponseKind().(*messages.UnregisterMirrorSyncTopicResponse)
-		t := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
-		t.TopicId, t.TopicName = r.Topics[0].TopicId, r.Topics[0].TopicName
-		t.Partitions = []messages.UnregisterMirrorSyncTopicResponseUngated{{Partition: 1, LogEndOffset: 12}, {Partition: -4, LogEndOffset: 1}, {Partition: 1 << 30}}
-		resp.Topics = append(resp.Topics, t)
-		return resp, nil
-	default:
-		return w.handle(req), nil
-	}
-}
-
-func (w *world) open(cluster core.ClusterID, listen string, lease time.Duration) *Bus {
-	w.t.Helper()
-	b, err := Open(Options{Cluster: cluster, Listen: listen, Lease: lease, Source: w, Home: w, Ask: w.ask,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return b
-}
-
-// pair opens a source and a destination and links them.
-func (w *world) pair(lease time.Duration) (src, dst *Bus) {
-	w.t.Helper()
-	src = w.open("src", "127.0.0.1:0", lease)
-	w.t.Cleanup(src.Close)
-	dst = w.open("dst", "127.0.0.1:0", lease)
-	w.t.Cleanup(dst.Close)
-	w.link(src, dst)
-	return src, dst
-}
-
-func (w *world) link(src, dst *Bus) {
-	w.t.Helper()
-	dst.Source("dr", "src", src.URL())
-	for deadline := time.Now().Add(5 * time.Second); !dst.Connected("dr"); {
-		if time.Now().After(deadline) {
-			w.t.Fatal("no link to the source's NATS")
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func id(i int) core.PartitionID { return core.PartitionID{Topic: core.TopicID{9}, Index: int32(i)} }
-
-func floorAt(seq int64, floor core.Offset) highwater.PublishFloor {
-	return highwater.PublishFloor{Mirror: "dr", Epoch: 5, SourceEpoch: 3, Incarnation: core.Incarnation{1}, Floor: floor, ISRSize: 2, MinISR: 2, DestEpoch: 20, Seq: seq}
-}
 
 func TestAFloorReachesTheSourcesLeader(t *testing.T) {
 	w := newWorld(t)
@@ -228,9 +71,9 @@ func TestFloorsAreRepeatedEveryThirdOfALease(t *testing.T) {
 // Fault row 15: the server is restarted on its address; everything sent meanwhile is lost and comes again.
 func TestFloorsComeAgainAfterTheServerWasRestarted(t *testing.T) {
 	w := newWorld(t)
-	src := w.open("src", "127.0.0.1:0", time.Hour)
+	src := w.open("src", "127.0.0.1:0", time.Second)
 	addr := src.server.Addr().String()
-	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	dst := w.open("dst", "127.0.0.1:0", time.Second)
 	t.Cleanup(dst.Close)
 	w.link(src, dst)
 	dst.PublishFloor(id(1), floorAt(1, 100))
@@ -238,7 +81,7 @@ func TestFloorsComeAgainAfterTheServerWasRestarted(t *testing.T) {
 	src.Close()
 	dst.PublishFloor(id(1), floorAt(2, 150))
 	dst.PublishFloor(id(2), floorAt(1, 7))
-	src = w.open("src", addr, time.Hour)
+	src = w.open("src", addr, time.Second)
 	t.Cleanup(src.Close)
 	w.await("both floors", func() bool { return w.newest[id(1)].Floor == 150 && w.newest[id(2)].Floor == 7 })
 	if c := dst.Counts(); c.Connects < 2 || c.Disconnects < 1 {
@@ -246,17 +89,18 @@ func TestFloorsComeAgainAfterTheServerWasRestarted(t *testing.T) {
 	}
 }
 
-// A destination may start before the source's NATS does.
+// A destination may start before the source's NATS does. Its first floor may even come before the source
+// listens to its own server, hence the short lease.
 func TestTheLinkComesUpWhenTheServerDoes(t *testing.T) {
 	w := newWorld(t)
-	probe := w.open("src", "127.0.0.1:0", time.Hour)
+	probe := w.open("src", "127.0.0.1:0", time.Second)
 	addr, url := probe.server.Addr().String(), probe.URL()
 	probe.Close()
-	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	dst := w.open("dst", "127.0.0.1:0", time.Second)
 	t.Cleanup(dst.Close)
 	dst.Source("dr", "src", url)
 	dst.PublishFloor(id(1), floorAt(1, 100))
-	src := w.open("src", addr, time.Hour)
+	src := w.open("src", addr, time.Second)
 	t.Cleanup(src.Close)
 	w.await("the floor", func() bool { return w.newest[id(1)].Floor == 100 })
 }
@@ -323,12 +167,10 @@ func TestGarbageIsCountedAndDropped(t *testing.T) {
 	}
 	dst.PublishFloor(id(1), floorAt(2, 2))
 	w.await("floors still flow", func() bool { return w.newest[id(1)].Floor == 2 })
-	for deadline := time.Now().Add(5 * time.Second); src.Counts().Malformed+src.Counts().Foreign < 16 || dst.Counts().Malformed+dst.Counts().Foreign < 7; {
-		if time.Now().After(deadline) {
-			t.Fatalf("counted %+v and %+v", src.Counts(), dst.Counts())
-		}
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "all rubbish is counted", func() bool {
+		s, d := src.Counts(), dst.Counts()
+		return s.Malformed+s.Foreign >= 16 && d.Malformed+d.Foreign >= 7
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.floors) != 2 || len(w.told) != 0 || len(w.requests) != 0 {
@@ -357,12 +199,7 @@ func TestASlowConsumerCatchesUp(t *testing.T) {
 	if err := flood.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); src.Counts().SlowConsumer == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the overrun is not counted")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the overrun is counted", func() bool { return src.Counts().SlowConsumer > 0 })
 	dst.PublishFloor(id(1), floorAt(1, 100))
 	w.change(func() { w.block = nil })
 	close(block)

@@ -74,12 +74,7 @@ func TestACommandWithoutAnswerIsCountedAndLeftToItsOwner(t *testing.T) {
 	t.Cleanup(dst.Close)
 	w.change(func() { w.down = true })
 	dst.Register(register(0))
-	for deadline := time.Now().Add(5 * time.Second); dst.Counts().RequestExpired == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("not counted")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "counted", func() bool { return dst.Counts().RequestExpired > 0 })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.told) != 0 {
@@ -91,11 +86,13 @@ func TestAnAnswerForAnotherTopicIsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	_, dst := w.pair(time.Hour)
 	honest := w.handle
-	w.handle = func(req kmsg.Request) kmsg.Response {
-		resp := honest(req).(*messages.RegisterMirrorSyncTopicResponse)
-		resp.Topics[0].TopicId = core.TopicID{66}
-		return resp
-	}
+	w.change(func() {
+		w.handle = func(req kmsg.Request) kmsg.Response {
+			resp := honest(req).(*messages.RegisterMirrorSyncTopicResponse)
+			resp.Topics[0].TopicId = core.TopicID{66}
+			return resp
+		}
+	})
 	dst.Register(register(1))
 	w.await("the request", func() bool { return len(w.requests) == 1 })
 	w.change(func() { w.handle = honest })

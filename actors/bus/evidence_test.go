@@ -93,10 +93,12 @@ func TestEvidenceThatChangesNoMindIsPaced(t *testing.T) {
 	src, dst := w.pair(time.Hour)
 	dst.PublishFloor(id(1), floorAt(1, 100))
 	w.await("the floor", func() bool { return len(w.floors) == 1 })
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for i := range int64(200) {
 		w.change(func() { w.evidence[id(1)] = gating(90, 100+i, i%2 == 0) })
 		src.GatesChanged(id(1))
-		time.Sleep(time.Millisecond)
+		<-tick.C
 	}
 	w.await("the last", evidenceFor(w, func(e mirror.ReportEvidence) bool { return e.Floor == 299 }))
 	w.mu.Lock()

@@ -94,7 +94,9 @@ func (c *cluster) admin() *admin.Client {
 // until asks again until ok holds.
 func until(t *testing.T, what string, limit time.Duration, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !ok(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("timed out: " + what)
 		}

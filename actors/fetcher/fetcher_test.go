@@ -96,8 +96,12 @@ func TestALateAnswerOfAnOldSessionIsNotHandedOn(t *testing.T) {
 			if len(p.Records) > 0 && !q.Probe && !fired {
 				fired = true
 				r.home.change(func() { l.session = 2 })
+				r.home.mu.Lock()
+				seen := l.views
+				r.home.mu.Unlock()
 				r.mirror(2, mirror.FetchAsync)
-				time.Sleep(100 * time.Millisecond)
+				// The new session has begun once its divergence check looks at our log.
+				r.home.await(t, "the new session", func() bool { return l.views > seen })
 			}
 		}
 	})

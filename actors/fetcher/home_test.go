@@ -43,6 +43,7 @@ type homeLog struct {
 	adopts                []partition.AdoptSource
 	waiters               bool
 	leads                 bool
+	views                 int // how often somebody looked
 	strangers             int // appends of another session or epoch
 	statedHW, statedStart core.Offset
 }
@@ -104,6 +105,8 @@ func (h *home) View(id core.PartitionID) (partition.View, bool) {
 	if !ok || !l.leads {
 		return partition.View{}, false
 	}
+	l.views++
+	h.news.Broadcast()
 	v := partition.View{IsLeader: true, Epoch: l.epoch, LEO: l.end(), HW: l.hw, Adopted: l.adopted}
 	for _, b := range l.batches {
 		if n := len(v.Epochs); n == 0 || v.Epochs[n-1].Epoch != core.LeaderEpoch(b.LeaderEpoch) {

@@ -246,6 +246,8 @@ func (p *peer) answer(c net.Conn, req kmsg.Request) kmsg.Response {
 		return p.starts(req)
 	case *messages.FetchRequest:
 		return p.fetch(c, req)
+	case *messages.UnregisterMirrorSyncTopicRequest:
+		return nil // taken, and the connection breaks behind it
 	default:
 		p.t.Errorf("fetcher sent an unexpected request %T", req)
 		return nil
