@@ -9,7 +9,15 @@ import (
 // messages, never lose an acknowledged record. This is the test that finds R2 to R5 switched off.
 func TestNoScheduleLosesAnAcknowledgedRecord(t *testing.T) {
 	acks := 0
-	for seed := int64(1); seed <= 1200; seed++ {
+	var seeds []int64
+	for seed := int64(1); seed <= 900; seed++ {
+		seeds = append(seeds, seed)
+	}
+	// The rare schedule in which a caught-up replica below the floor asks to join (R5, F06) is among these.
+	for seed := int64(20100); seed <= 20150; seed++ {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
 		w := newWorld(seed)
 		for i := 0; i < 260 && w.violation == nil; i++ {
 			w.step()
