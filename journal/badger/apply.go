@@ -288,17 +288,19 @@ func (c *change) snapshot(r *log.Record) error {
 	if st.hasSnap {
 		c.dead(st.snapPos)
 	}
+	before := st.snap
 	st.snap, st.snapPos, st.hasSnap = r.Seq, r.Pos, true
 	c.live(r.Pos)
 	if r.Stream.IsLedger() {
 		return nil
 	}
-	return c.forgetEvents(r.Stream, r.Seq)
+	return c.forgetEvents(r.Stream, before+1, r.Seq)
 }
 
-// forgetEvents removes the entries up to seq from the replay. A batch that is still indexed lives on.
-func (c *change) forgetEvents(s journal.Stream, seq journal.Seq) error {
-	pairs, err := c.collect(prefix('e', s), nil, key('e', s, uint64(seq)+1))
+// forgetEvents removes the entries from first to last from the replay. A batch that is still indexed
+// lives on. The caller knows where to begin, because walking over keys deleted before is slow.
+func (c *change) forgetEvents(s journal.Stream, first, last journal.Seq) error {
+	pairs, err := c.collect(prefix('e', s), key('e', s, uint64(first)), key('e', s, uint64(last)+1))
 	if err != nil {
 		return err
 	}
@@ -340,7 +342,7 @@ func (c *change) drop(r *log.Record) error {
 		c.dead(st.snapPos)
 		st.hasSnap, st.snapPos = false, log.Position{}
 	}
-	if err := c.forgetEvents(r.Stream, r.Seq); err != nil {
+	if err := c.forgetEvents(r.Stream, 1, r.Seq); err != nil {
 		return err
 	}
 	st.drop = r.Seq
