@@ -92,6 +92,10 @@ func (w *world) ReportFloor(id core.PartitionID, r highwater.ReportFloor) {
 
 func (w *world) Handle(req kmsg.Request, reply func(kmsg.Response)) {
 	w.change(func() { w.requests = append(w.requests, req) })
+	if r, ok := req.(*messages.UnregisterMirrorSyncTopicRequest); ok {
+		reply(unregister(r))
+		return
+	}
 	w.mu.Lock()
 	handle := w.handle
 	w.mu.Unlock()
@@ -121,17 +125,20 @@ func (w *world) ask(_ context.Context, _ map[string]string, req kmsg.Request) (k
 	if w.down {
 		return nil, cmp.Or(w.why, errors.New("no answer"))
 	}
-	switch r := req.(type) {
-	case *messages.UnregisterMirrorSyncTopicRequest:
-		resp := r.ResponseKind().(*messages.UnregisterMirrorSyncTopicResponse)
-		t := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
-		t.TopicId, t.TopicName = r.Topics[0].TopicId, r.Topics[0].TopicName
-		t.Partitions = []messages.UnregisterMirrorSyncTopicResponseUngated{{Partition: 1, LogEndOffset: 12}, {Partition: -4, LogEndOffset: 1}, {Partition: 1 << 30}}
-		resp.Topics = append(resp.Topics, t)
-		return resp, nil
-	default:
-		return w.handle(req), nil
+	if r, ok := req.(*messages.UnregisterMirrorSyncTopicRequest); ok {
+		return unregister(r), nil
 	}
+	return w.handle(req), nil
+}
+
+// unregister names one LEO that counts and two that no topic can have.
+func unregister(r *messages.UnregisterMirrorSyncTopicRequest) kmsg.Response {
+	resp := r.ResponseKind().(*messages.UnregisterMirrorSyncTopicResponse)
+	t := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
+	t.TopicId, t.TopicName = r.Topics[0].TopicId, r.Topics[0].TopicName
+	t.Partitions = []messages.UnregisterMirrorSyncTopicResponseUngated{{Partition: 1, LogEndOffset: 12}, {Partition: -4, LogEndOffset: 1}, {Partition: 1 << 30}}
+	resp.Topics = append(resp.Topics, t)
+	return resp
 }
 
 func (w *world) open(cluster core.ClusterID, listen string, lease time.Duration) *Bus {
