@@ -9,6 +9,7 @@ import (
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -35,6 +36,7 @@ type fetch struct {
 
 	mu     sync.Mutex
 	parked map[place]parked
+	failed map[place]perr.Code // partitions whose actor went away while we waited in it
 	over   bool
 }
 
@@ -56,7 +58,7 @@ func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 		slot.Reply(resp)
 		return
 	}
-	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{},
+	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
 		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond)}
 	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
 	q.mirror = f.takeReports(r, from)
@@ -105,7 +107,7 @@ func (q *fetch) park(watches []watch) {
 		}
 		ref := w.replica.Ask(func(ref core.RequestID) partition.Command {
 			return partition.ParkFetch{Ref: ref, Until: w.until, Beyond: w.beyond}
-		}, func(any) { q.woken(w.place) })
+		}, func(reply any) { q.woken(w.place, reply) })
 		q.mu.Lock()
 		_, waiting := q.parked[w.place] // not if the wake-up overtook us
 		if waiting {
@@ -135,13 +137,22 @@ func (q *fetch) claim(w watch) bool {
 	return true
 }
 
-// woken runs on a partition actor's goroutine, or with a failure when that actor went away: looking
-// again tells the difference.
-func (q *fetch) woken(at place) {
+// woken runs on a partition actor's goroutine, or on ours when that actor is gone. A failure is the
+// partition's answer: waiting again would fail again, as fast as the machine can.
+func (q *fetch) woken(at place, reply any) {
 	q.mu.Lock()
 	delete(q.parked, at)
+	if gone, ok := reply.(shell.Failed); ok {
+		q.failed[at] = gone.Code
+	}
 	q.mu.Unlock()
 	q.slot.Look()
+}
+
+func (q *fetch) failure(at place) perr.Code {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.failed[at]
 }
 
 // end forgets whatever still waits. It runs when the answer is composed, or when nobody wants it.

@@ -61,17 +61,20 @@ func (a *answer) refuse(at *answeredPartition, code perr.Code) {
 // partition answers for one partition this broker knows.
 func (a *answer) partition(at place, topic *image.Topic, asked *askedPartition, out *answeredPartition) {
 	replica, view, code := a.front.leaderHere(topic, asked.Partition)
+	// Evidence is stated beside whatever else is answered, by a leader (R11).
+	defer func() { a.mirror.state(out, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, replica) }()
 	if code == perr.None {
 		code = fenceEpoch(view, asked.CurrentLeaderEpoch)
+	}
+	if code == perr.None {
+		code = a.failure(at)
 	}
 	if code != perr.None {
 		a.hintLeader(out, topic, asked.Partition, view)
 		a.refuse(out, code)
-		a.mirror.state(out, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, nil)
 		return
 	}
 	id := replica.ID()
-	defer func() { a.mirror.state(out, id, replica) }()
 	until, code := a.mirror.bound(id, a.req.IsolationLevel)
 	if code != perr.None {
 		a.refuse(out, code)

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,23 @@ func TestAPollOfADeletedTopicEnds(t *testing.T) {
 	code := perr.Code(decodeStrictly(t, r, body).(*messages.FetchResponse).Responses[0].Partitions[0].ErrorCode)
 	if code != perr.UnknownTopicId && code != perr.NotLeaderOrFollower {
 		t.Errorf("%s", code)
+	}
+}
+
+// TestAPollOfALostVolumeEnds with an error, and does not spin on an actor that is gone.
+func TestAPollOfALostVolumeEnds(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 0, 0)
+	r := fetchRequest(1<<20, ask{topic: id})
+	r.MaxWaitMs = 8000
+	c := dial(t, h.addrs[0])
+	sendRequest(t, c, 1, r, 13)
+	waitFor(t, "the poll to be read", func() bool { return h.fronts[0].inFlight() == 1 })
+	h.volumes[0].Poison(errors.New("the disk is gone"))
+	h.produceOnce("t", 9, 1, oneRecord(plain, "v")) // the first write finds out
+	_, body := readResponse(t, c)
+	if p := decodeStrictly(t, r, body).(*messages.FetchResponse).Responses[0].Partitions[0]; p.ErrorCode == 0 {
+		t.Errorf("%+v", p)
 	}
 }
 

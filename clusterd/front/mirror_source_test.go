@@ -224,3 +224,81 @@ func TestDisksThatWereCopiedMayNotGate(t *testing.T) {
 		t.Errorf("another prefix: %+v", got)
 	}
 }
+
+// gatedHouse is a topic with one record on a source that gates on m.
+func gatedHouse(t *testing.T, brokers int) (h *house, m *farMirror, id core.TopicID, epoch int64) {
+	t.Helper()
+	h = newHouse(t, brokers)
+	id = core.TopicID(h.create("t", 1, int16(brokers), nil).ID)
+	h.produce("t", values("first", 1))
+	m = &farMirror{h: h, data: [16]byte{1}}
+	epoch = m.register("t", id, 0).RegistrationEpoch
+	leader := h.leader("t", 0)
+	waitFor(t, "the gate", func() bool {
+		p := m.fetch(leader, id, epoch, 1, 1, 0)
+		return p.Evidence != nil && p.Evidence.Gating
+	})
+	return h, m, id, epoch
+}
+
+// TestWeakAcksDoNotWaitForAMirror, and what they wrote is not readable before it is there (R13).
+func TestWeakAcksDoNotWaitForAMirror(t *testing.T) {
+	h, m, id, epoch := gatedHouse(t, 1)
+	if got := h.produceOnce("t", 9, 1, oneRecord(plain, "weak")); got.ErrorCode != 0 || got.BaseOffset != 1 {
+		t.Fatalf("acks=1: %+v", got)
+	}
+	if at := h.latest("t"); at != 1 {
+		t.Errorf("the end is %d before the mirror has the record", at)
+	}
+	m.fetch(1, id, epoch, 2, 2, 0)
+	waitFor(t, "the end to move", func() bool { return h.latest("t") == 2 })
+}
+
+// TestTheEndDoesNotGoBackAfterAnElection: compat-L09, compat-F14. A new leader that does not know yet how far
+// HW was says so, instead of showing an earlier end; a fetch in between waits.
+func TestTheEndDoesNotGoBackAfterAnElection(t *testing.T) {
+	h, m, id, epoch := gatedHouse(t, 3)
+	leader := h.leader("t", 0)
+	c := dial(t, h.addrs[leader-1])
+	sendRequest(t, c, 1, produceRequest("t", -1, oneRecord(plain, "unacknowledged")), 9)
+	waitFor(t, "the record above HW", func() bool { return len(m.fetch(leader, id, epoch, 1, 1, 0).Records) > 0 })
+	// In sync, so that whoever leads next has it.
+	waitFor(t, "the record on every broker", func() bool {
+		for _, b := range h.cluster.Brokers() {
+			if r, ok := b.Replica(core.PartitionID{Topic: id}); !ok || r.View().LEO != 2 {
+				return false
+			}
+		}
+		return true
+	})
+	h.stopBroker(int(leader))
+	var next core.ReplicaID
+	waitFor(t, "another leader", func() bool { next = h.leader("t", 0); return next != leader })
+	end := func() perr.Code {
+		r := kmsg.NewPtrListOffsetsRequest()
+		rt := kmsg.NewListOffsetsRequestTopic()
+		rt.Topic = "t"
+		rp := kmsg.NewListOffsetsRequestTopicPartition()
+		rp.Timestamp = -1
+		rt.Partitions = append(rt.Partitions, rp)
+		r.Topics = append(r.Topics, rt)
+		return perr.Code(h.raw(int(next), r, 7).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0].ErrorCode)
+	}
+	waitFor(t, "the new leader to serve", func() bool { return end() != perr.NotLeaderOrFollower })
+	if code := end(); code != perr.OffsetNotAvailable {
+		t.Errorf("the end of a leader that is not confirmed: %s", code)
+	}
+	if p := h.rawAt(next, fetchRequest(1<<20, ask{topic: id, offset: 2}), 13)[0]; p.ErrorCode != 0 || len(p.Records) > 0 {
+		t.Errorf("a fetch between HW and LEO: %s with %d bytes", perr.Code(p.ErrorCode), len(p.Records))
+	}
+	sourceEpoch := int32(0)
+	waitFor(t, "the new leader to take a floor", func() bool {
+		p := m.fetch(next, id, epoch, 2, 2, sourceEpoch)
+		if p.Evidence == nil {
+			return false
+		}
+		sourceEpoch = p.Evidence.SourceEpoch
+		return p.Evidence.FloorAccepted == 2
+	})
+	waitFor(t, "the end", func() bool { return end() == perr.None })
+}
