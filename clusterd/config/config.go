@@ -20,7 +20,7 @@ type Config struct {
 	Brokers        int               `name:"brokers" help:"Logical brokers inside a single --data-dir, default 3."`
 	KafkaListen    string            `name:"kafka-listen" default:"127.0.0.1:9092" help:"Kafka listener of broker 1; the others take the next ports. Port 0 lets the system choose each."`
 	Advertise      string            `name:"advertise" help:"host or host:port that Kafka clients are told for broker 1; the others take the next ports."`
-	NATSListen     string            `name:"nats-listen" default:"127.0.0.1:4222" xor:"nats" help:"Listener of the embedded NATS server."`
+	NATSListen     string            `name:"nats-listen" xor:"nats" help:"Listener of the embedded NATS server, default 127.0.0.1:4222."`
 	NATSURL        string            `name:"nats-url" xor:"nats" help:"Use this NATS instead of the embedded one."`
 	NATSAdvertise  string            `name:"nats-advertise" help:"NATS URL that mirrors of this cluster are told."`
 	HTTPListen     string            `name:"http-listen" default:"127.0.0.1:8080" help:"Listener of /livez, /readyz, /metrics and /v1/brokers."`
@@ -74,8 +74,9 @@ func (c *Config) validateDirs() error {
 }
 
 func (c *Config) validateListeners() error {
-	if c.NATSURL != "" {
-		c.NATSListen = ""
+	// The default is no tag, because kong counts one as a use of the flag, which excludes --nats-url.
+	if c.NATSURL == "" && c.NATSListen == "" {
+		c.NATSListen = "127.0.0.1:4222"
 	}
 	listeners := []struct{ flag, address string }{{"--kafka-listen", c.KafkaListen}, {"--nats-listen", c.NATSListen}, {"--http-listen", c.HTTPListen}}
 	for _, l := range listeners {

@@ -41,6 +41,15 @@ func TestBareStartIsThreeBrokersUnderData(t *testing.T) {
 	}
 }
 
+func TestNATSIsEmbeddedUnlessAnotherIsNamed(t *testing.T) {
+	if c, err := load(t); err != nil || c.NATSListen != "127.0.0.1:4222" || c.NATSURL != "" {
+		t.Errorf("%q %q %v", c.NATSListen, c.NATSURL, err)
+	}
+	if c, err := load(t, "--nats-url", "nats://elsewhere:4222"); err != nil || c.NATSListen != "" || c.NATSURL != "nats://elsewhere:4222" {
+		t.Errorf("%q %q %v", c.NATSListen, c.NATSURL, err)
+	}
+}
+
 func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.properties")
 	text := "# a comment\ncluster-id=file\nhttp-listen=127.0.0.1:1\nnats-listen=127.0.0.1:3\ndata-dir=a\ndata-dir=b\nnum.partitions=7\nmin.insync.replicas=1\n"

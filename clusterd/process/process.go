@@ -46,6 +46,8 @@ type Spec struct {
 	Dir     string   // root of the data directories; kept across restarts
 	Brokers int      // number of logical brokers, one data directory each
 	Args    []string // further flags
+	// NATSURL joins that NATS instead of the embedded one.
+	NATSURL string
 	// KafkaPort is broker 1's; the others take the next ones. Zero picks free ports for all three
 	// services, and a restart keeps them.
 	KafkaPort, NATSPort, HTTPPort int
@@ -75,13 +77,22 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 		s.KafkaPort, s.NATSPort, s.HTTPPort = base, base+s.Brokers, base+s.Brokers+1
 	}
 	args := []string{"serve", "--cluster-id", s.Cluster}
-	for i := 1; i <= s.Brokers; i++ {
+	home := filepath.Join(s.Dir, "broker-1") // where run.json lies
+	for i := 1; i <= s.Brokers && s.Brokers > 1; i++ {
 		args = append(args, "--data-dir", filepath.Join(s.Dir, fmt.Sprintf("broker-%d", i)))
+	}
+	if s.Brokers == 1 { // a single directory would be split for three brokers
+		home = s.Dir
+		args = append(args, "--data-dir", s.Dir, "--brokers", "1")
 	}
 	args = append(args,
 		"--kafka-listen", fmt.Sprintf("127.0.0.1:%d", s.KafkaPort),
-		"--nats-listen", fmt.Sprintf("127.0.0.1:%d", s.NATSPort),
 		"--http-listen", fmt.Sprintf("127.0.0.1:%d", s.HTTPPort))
+	if s.NATSURL != "" {
+		args = append(args, "--nats-url", s.NATSURL)
+	} else {
+		args = append(args, "--nats-listen", fmt.Sprintf("127.0.0.1:%d", s.NATSPort))
+	}
 	args = append(args, s.Args...)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory of %s: %w", s.Cluster, err)
@@ -113,7 +124,7 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 		p.Kill()
 		return nil, fmt.Errorf("clusterd %s not ready: %w\n%s", s.Cluster, ctx.Err(), p.log.String())
 	}
-	raw, err := os.ReadFile(filepath.Join(s.Dir, "broker-1", "run.json"))
+	raw, err := os.ReadFile(filepath.Join(home, "run.json"))
 	if err == nil {
 		err = json.Unmarshal(raw, &p.Addresses)
 	}

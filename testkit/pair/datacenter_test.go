@@ -15,6 +15,7 @@ import (
 
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
+	"lockstep/testkit/binaries"
 )
 
 // patience bounds every wait. It is long because the machine that runs the tests may be busy; nothing
@@ -27,10 +28,19 @@ type datacenter struct {
 	admin *admin.Client
 }
 
+func products(t *testing.T) binaries.Paths {
+	t.Helper()
+	bin, err := binaries.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
 // start runs a new cluster in its own directory until the end of the test.
 func start(t *testing.T, s process.Spec) *datacenter {
 	t.Helper()
-	s.Binary = build(t).Clusterd
+	s.Binary = products(t).Clusterd
 	if s.Dir == "" {
 		s.Dir = filepath.Join(t.TempDir(), s.Cluster)
 	}

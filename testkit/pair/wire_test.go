@@ -79,7 +79,9 @@ type answer struct {
 	err  error
 }
 
-func (a answer) String() string { return fmt.Sprintf("%d %s %q at %d, %v", a.code, a.code.Name(), a.text, a.base, a.err) }
+func (a answer) String() string {
+	return fmt.Sprintf("%d %s %q at %d, %v", a.code, a.code.Name(), a.text, a.base, a.err)
+}
 
 // send is one Produce on its way: exactly this version, one record, no producer id, as simple as can be.
 type send struct {
