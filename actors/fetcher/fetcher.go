@@ -24,9 +24,10 @@ type fetcher struct {
 	turn    int // where the next fetch begins, so that the size limit of an answer starves nobody
 
 	data, control line
-	flight        *flight // the fetch that is out
-	checking      bool    // a divergence check is out
-	laggards      time.Time
+	flight        *flight   // the fetch that is out
+	checking      bool      // a divergence check is out
+	laggards      time.Time // until when the next fetch waits for appends of the last answer
+	watched       time.Time // when home was looked at last
 	pause         backoff
 	until         time.Time // the broker did not answer: not before
 	running       sync.WaitGroup
@@ -117,7 +118,10 @@ func (f *fetcher) run(ctx context.Context) {
 		for _, m := range f.inbox.take() {
 			f.receive(m, now)
 		}
-		f.watchHome()
+		if now.Sub(f.watched) >= watchEvery {
+			f.watched = now
+			f.watchHome()
+		}
 		f.work(ctx, now)
 		timer.Reset(f.nap(now))
 	}

@@ -8,6 +8,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -47,7 +48,24 @@ func TestTheModeChangesAtOnce(t *testing.T) {
 	r.upTo(0, 1)
 	r.peer.produce(0, 1, false)
 	r.peer.awaitFetch(func(q peerFetch) bool { return q.Offset == 1 && q.MaxWait > shortWait })
+	begin := time.Now()
 	r.mirror(1, mirror.FetchSync)
+	r.upTo(0, 2)
+	if d := time.Since(begin); d > asyncWait/2 {
+		t.Errorf("took %v, as long as the consumer-style fetch was parked", d)
+	}
+}
+
+func TestAFailureAtHomeIsReportedAndPassesBy(t *testing.T) {
+	r := newRig(t, 1, nil)
+	l := r.home.add(r.id(0), 1)
+	r.home.change(func() { l.broken = shell.Failed{Code: perr.KafkaStorageError, Text: "volume full"} })
+	r.peer.produce(0, 2, true)
+	r.mirror(1, mirror.FetchAsync)
+	r.home.await(t, "the failure", func() bool {
+		return toldOf(r.home, func(c mirror.ReportFailure) bool { return c.Code == perr.KafkaStorageError && c.Text != "" })
+	})
+	r.home.change(func() { l.broken = nil })
 	r.upTo(0, 2)
 }
 

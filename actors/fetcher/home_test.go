@@ -44,6 +44,7 @@ type homeLog struct {
 	waiters               bool
 	leads                 bool
 	views                 int // how often somebody looked
+	broken                any // what the actor answers instead of working
 	strangers             int // appends of another session or epoch
 	statedHW, statedStart core.Offset
 }
@@ -140,7 +141,10 @@ func (h *home) Ask(id core.PartitionID, build func(core.RequestID) partition.Com
 			<-hold
 		}
 		h.mu.Lock()
-		a := l.take(cmd)
+		a := l.broken
+		if a == nil {
+			a = l.take(cmd)
+		}
 		h.news.Broadcast()
 		h.mu.Unlock()
 		reply(a)

@@ -152,12 +152,19 @@ func (m *mirrorRun) receive(msg any) (changed bool) {
 	}
 }
 
+// busy reports whether there is anything to know of the source.
+func (m *mirrorRun) busy() bool {
+	return m.config.Bootstrap != "" && (len(m.topics) > 0 || len(m.watch.Include) > 0)
+}
+
 func (m *mirrorRun) wants(now time.Time) bool {
-	busy := len(m.topics) > 0 || len(m.watch.Include) > 0
-	return m.config.Bootstrap != "" && busy && !now.Before(m.soonest) && (m.wanted || !now.Before(m.next))
+	return m.busy() && !now.Before(m.soonest) && (m.wanted || !now.Before(m.next))
 }
 
 func (m *mirrorRun) nap(now time.Time) time.Duration {
+	if !m.busy() {
+		return time.Minute // a message wakes us
+	}
 	if m.wanted {
 		return max(m.soonest.Sub(now), time.Millisecond)
 	}

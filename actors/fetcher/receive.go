@@ -6,6 +6,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -237,7 +238,11 @@ func (f *fetcher) receiveAnswer(m answered, now time.Time) {
 	a, ok := m.reply.(partition.MirrorAnswered)
 	if !ok {
 		f.mirror.count.localStale.Add(1)
-		c.retryAlignment(now, localPace) // the actor died or stepped away
+		if died, is := m.reply.(shell.Failed); is {
+			c.fail(now, died.Code, "our own partition: "+died.Text)
+			f.mirror.reports.failing(c, f.mono())
+		}
+		c.retryAlignment(now, localPace)
 		return
 	}
 	switch a.Outcome {

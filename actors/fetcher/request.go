@@ -16,6 +16,9 @@ import (
 const (
 	// syncFetchVersion is the first Fetch that carries MirrorReplicaInfo.
 	syncFetchVersion = 20
+	// asyncWait bounds how old an idle partition's newest answer gets: lag zero is measured against one
+	// younger than a second (C7).
+	asyncWait = 500 * time.Millisecond
 	// idFetchVersion is the first Fetch that names topics by id; older ones are not spoken: a name is only
 	// a label (F34).
 	idFetchVersion = 13
@@ -33,6 +36,9 @@ func (f *fetcher) buildFetch(now time.Time) (*messages.FetchRequest, *flight) {
 	req.ReplicaId, req.IsolationLevel = -1, 0
 	req.MinBytes, req.MaxBytes = m.config.FetchMinBytes, m.config.FetchMaxBytes
 	wait := m.config.FetchWait
+	if slices.ContainsFunc(ready, func(c *cursor) bool { return !c.Sync }) {
+		wait = min(wait, asyncWait)
+	}
 	if len(ready) < f.alive() {
 		wait = min(wait, shortWait)
 	}
