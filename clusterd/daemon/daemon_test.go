@@ -193,6 +193,7 @@ func TestBadStartsSayWhatIsWrong(t *testing.T) {
 		want   string
 	}{
 		"directory of another cluster": {other, "dc1"},
+		"directories out of order":     {outOfOrder(c), "belongs to broker 2 of cluster dc1, not to broker 1"},
 		"directory is a file":          {withDir(c, fileIn(t)), "--data-dir"},
 	} {
 		err := Run(context.Background(), broken.config, testLog(), io.Discard)
@@ -200,6 +201,27 @@ func TestBadStartsSayWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A directory that another process has open is not a lost volume, which a cluster would survive: both
+// would serve.
+func TestADirectoryInUseRefusesTheStartOfTheSecond(t *testing.T) {
+	c := testConfig(t)
+	defer start(t, c).close()
+	second := c
+	second.DataDir = []string{filepath.Join(t.TempDir(), "1"), filepath.Join(t.TempDir(), "2"), c.Dirs()[2]}
+	second.Brokers = 0
+	err := Run(context.Background(), second, testLog(), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "held by another process") || !strings.Contains(err.Error(), c.Dirs()[2]) {
+		t.Errorf("%v", err)
+	}
+}
+
+// outOfOrder names the directories of c one by one, the first two exchanged.
+func outOfOrder(c config.Config) config.Config {
+	dirs := c.Dirs()
+	c.DataDir, c.Brokers = []string{dirs[1], dirs[0], dirs[2]}, 0
+	return c
 }
 
 func withDir(c config.Config, dir string) config.Config {

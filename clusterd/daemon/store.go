@@ -57,6 +57,12 @@ func openStore(c config.Config, logger *slog.Logger) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, err := range failures {
+		if errors.Is(err, vfs.ErrLocked) { // no lost volume: another process serves from it
+			s.close()
+			return nil, err
+		}
+	}
 	var members []quorum.Member
 	for i, v := range s.volumes {
 		id := core.ReplicaID(i + 1)
@@ -97,7 +103,7 @@ func (s *store) report(id core.ReplicaID, r volume.Report) {
 // volumes check it again, each against its own.
 func identify(c config.Config) (core.ClusterID, error) {
 	found := core.ClusterID("")
-	for _, dir := range c.Dirs() {
+	for i, dir := range c.Dirs() {
 		open, err := vfs.OpenReal(filepath.Join(dir, "log"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -111,6 +117,8 @@ func identify(c config.Config) (core.ClusterID, error) {
 		case err != nil: // the volume's own open says what to do about it
 		case c.ClusterID != "" && meta.Cluster != core.ClusterID(c.ClusterID):
 			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, not to --cluster-id %s: give the right one of them", dir, meta.Cluster, c.ClusterID)
+		case meta.Broker != core.ReplicaID(i+1):
+			return "", fmt.Errorf("--data-dir %s belongs to broker %d of cluster %s, not to broker %d: give the directories in the order of the brokers", dir, meta.Broker, meta.Cluster, i+1)
 		case found != "" && meta.Cluster != found:
 			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, another one to cluster %s: give directories of one cluster", dir, meta.Cluster, found)
 		default:

@@ -21,13 +21,13 @@ func TestAWrongDataDirectoryIsRefused(t *testing.T) {
 
 	again := ours.Spec
 	again.KafkaPort = 0
-	refused(t, "started twice", again, dir(ours, "broker-1"), "in use")
+	refused(t, "started twice", again, dir(ours, "broker-1"), "another process", "stop it")
 	ours.mustProduce(t, "orders", 0, "the first process lives on")
 
 	mustStop(t, ours)
 	mustStop(t, theirs)
 	swap(t, dir(ours, "broker-1"), dir(ours, "broker-2"))
-	refused(t, "two brokers swapped", ours.Spec, dir(ours, "broker-1"), "broker 1", "broker 2", "--data-dir")
+	refused(t, "two brokers swapped", ours.Spec, dir(ours, "broker-1"), "broker 1", "broker 2", "order of the brokers")
 	swap(t, dir(ours, "broker-1"), dir(ours, "broker-2"))
 
 	swap(t, dir(ours, "broker-3"), dir(theirs, "broker-1"))
@@ -39,7 +39,7 @@ func TestAWrongDataDirectoryIsRefused(t *testing.T) {
 	if err := os.CopyFS(dir(ours, "broker-3"), os.DirFS(dir(ours, "broker-2"))); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "a copy of broker 2 as broker 3", ours.Spec, dir(ours, "broker-3"), "broker 2", "broker 3", "--data-dir")
+	refused(t, "a copy of broker 2 as broker 3", ours.Spec, dir(ours, "broker-3"), "broker 2", "broker 3", "order of the brokers")
 	if err := os.RemoveAll(dir(ours, "broker-3")); err != nil {
 		t.Fatal(err)
 	}

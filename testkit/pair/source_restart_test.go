@@ -48,10 +48,11 @@ func TestASourceThatRestartsAcksNothingUngated(t *testing.T) {
 			if a := await(t, "the waiting produce is answered", waiting); a.code != perr.None || a.base != last+1 {
 				t.Errorf("with the destination back: %s", a)
 			}
-			now := destination.awaitSync(t, "dr", "orders")
-			if now.RegistrationEpoch != before.RegistrationEpoch || now.Partitions[0].SourceEpoch <= before.Partitions[0].SourceEpoch {
-				t.Errorf("registration %d became %d, source epoch %d became %d: want the same registration in a new epoch",
-					before.RegistrationEpoch, now.RegistrationEpoch, before.Partitions[0].SourceEpoch, now.Partitions[0].SourceEpoch)
+			now := destination.awaitTopic(t, "dr", "orders", "SYNC in the new epoch", func(now described) bool {
+				return inSync(now) && now.Partitions[0].SourceEpoch > before.Partitions[0].SourceEpoch
+			})
+			if now.RegistrationEpoch != before.RegistrationEpoch || now.RecoveryPending {
+				t.Errorf("registration %d became %d: %s", before.RegistrationEpoch, now.RegistrationEpoch, sight(now))
 			}
 		})
 	}
