@@ -166,6 +166,10 @@ func (b *Broker) volumeLost(err error) {
 	first := b.lost == nil
 	if first {
 		b.lost = err
+		for _, r := range b.replicas {
+			r.partition.Poison(err)
+			r.highwater.Poison(err)
+		}
 	}
 	b.mu.Unlock()
 	if !first {

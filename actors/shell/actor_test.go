@@ -187,6 +187,19 @@ func TestPoisonStopsTheActorAndTellsItsOwnerOnce(t *testing.T) {
 	}
 }
 
+func TestPoisonFromOutsideFailsWhoWaitsWithNothingQueued(t *testing.T) {
+	w := newWorld(t, memory.New(memory.Options{}))
+	parked := w.ask(func(ref core.RequestID) toyCommand { return parkAsker{ref} })
+	w.sum()
+	w.ref.Poison(errors.New("EIO, said a neighbour"))
+	if f, ok := (<-parked).(Failed); !ok || f.Code != perr.KafkaStorageError {
+		t.Fatalf("parked: %v", f)
+	}
+	if err := <-w.lost; !strings.Contains(err.Error(), "neighbour") {
+		t.Fatal(err)
+	}
+}
+
 func TestTimersTickOncePerInstant(t *testing.T) {
 	w := newWorld(t, memory.New(memory.Options{}))
 	at := int64(50 * time.Millisecond)

@@ -65,6 +65,14 @@ func (r *Ref[C]) Cancel(ref core.RequestID, cmd C) { r.post(cancel[C]{ref: ref, 
 // be recycled (D12).
 func (r *Ref[C]) Snapshot() { r.post(snap{}) }
 
+// Poison tells the actor that its journal is lost, as another actor on it has found out. One that has
+// nothing queued there would never hear of it, and whoever waits for it would wait for ever.
+func (r *Ref[C]) Poison(err error) {
+	if r.tickets.settle(0, err) {
+		r.system.actors.Root.Send(r.pid, durable{})
+	}
+}
+
 // Close refuses everything from now on. What was accepted before is decided, made durable and answered;
 // then what still waits fails, a snapshot is written, and done is called once the name may be used again.
 // Only the first call closes; done of a later one is not called.
