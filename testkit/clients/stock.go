@@ -35,7 +35,9 @@ func franz() Stock {
 		Name:    "franz-go",
 		Install: func(context.Context, string) error { return nil },
 		Produce: func(ctx context.Context, _, bootstrap, topic, file string) error {
-			cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.DefaultProduceTopic(topic))
+			// Its default is snappy, which kafkajs and a bare kafka-python cannot read; gzip is everybody's.
+			cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.DefaultProduceTopic(topic),
+				kgo.ProducerBatchCompression(kgo.GzipCompression()))
 			if err != nil {
 				return err
 			}
