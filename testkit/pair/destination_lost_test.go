@@ -13,6 +13,7 @@ import (
 // A dead destination stops acks=all and nothing else: the producer is told who is missing, the operator
 // releases, and the topic comes back to SYNC by itself when the destination does.
 func TestProducersAreToldWhoIsMissingAndAReleaseLetsThemGoOn(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	source.createTopic(t, "orders", 1)
@@ -68,6 +69,7 @@ func TestProducersAreToldWhoIsMissingAndAReleaseLetsThemGoOn(t *testing.T) {
 
 // A restart of the destination is no demotion: acks stall and go on under the same registration.
 func TestADestinationThatRestartsKeepsItsRegistration(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	source.createTopic(t, "orders", 2)

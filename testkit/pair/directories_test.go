@@ -13,6 +13,7 @@ import (
 // A data directory in the wrong place is refused before anything is written to it, in words that say
 // which one it is, whose it is, and what to do.
 func TestAWrongDataDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	ours := start(t, process.Spec{Cluster: "dc1"})
 	theirs := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
 	ours.createTopic(t, "orders", 1)

@@ -38,6 +38,7 @@ type explanation struct {
 // A copy of a dead source's directory says who had a record when it was acknowledged, and any change to
 // it shows.
 func TestADeadSourcesCopiedJournalSaysWhoHadTheRecord(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	source.createTopic(t, "orders", 1)

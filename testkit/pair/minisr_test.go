@@ -12,6 +12,7 @@ import (
 // R9: a destination under its min ISR stops acks=all. What waited is told 951, what comes later is not
 // even appended, and nothing of it is shown to consumers until the destination is healthy again.
 func TestADestinationUnderItsMinISRFreezesTheSource(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
 	destination := start(t, process.Spec{Cluster: "dc2"}) // three replicas, min ISR two
 	source.createTopic(t, "orders", 1)

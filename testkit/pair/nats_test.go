@@ -23,6 +23,7 @@ func nobody(t *testing.T) string {
 
 // D19: NATS carries nothing that the Kafka port cannot.
 func TestWithoutNATSEverythingStillWorks(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1, NATSURL: "nats://" + nobody(t)})
 	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
 	for _, topic := range []string{"kept", "stopped"} {
@@ -56,6 +57,7 @@ func TestWithoutNATSEverythingStillWorks(t *testing.T) {
 
 // A NATS that dies while it is in use costs time, never an acknowledgement.
 func TestNATSMayDieWhileInUse(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
 	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
 	line := newWire(t, strings.TrimPrefix(source.NATS, "nats://"))

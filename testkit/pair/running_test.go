@@ -35,6 +35,7 @@ func (d *datacenter) sameLogAs(t *testing.T, other *datacenter, topic string, pa
 
 // One pair of healthy datacenters, and what may be asked of it.
 func TestWhileBothLive(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	destination.createMirror(t, "dr", source)

@@ -8,6 +8,7 @@ import (
 
 // The promise itself, as clusterd demo shows it at length.
 func TestNothingIsLostWhenTheSourceDiesUnderLoad(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	source.createTopic(t, "orders", 3)

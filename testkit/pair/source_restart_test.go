@@ -11,6 +11,7 @@ import (
 // R2, F41: a source that comes back knows what it promised before it acknowledges anything. The
 // destination is paused, so every acknowledgement of the new process would be one without it.
 func TestASourceThatRestartsAcksNothingUngated(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*datacenter){
 		"kill -9":    func(d *datacenter) { d.Kill() },
 		"clean stop": func(d *datacenter) { mustStop(t, d) },
@@ -60,6 +61,7 @@ func TestASourceThatRestartsAcksNothingUngated(t *testing.T) {
 
 // Leaders move inside the source, with an epoch bump, and nothing outside notices more than a pause.
 func TestABrokerOfTheSourceStopsAndStartsUnderLoad(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1"})
 	destination := start(t, process.Spec{Cluster: "dc2"})
 	source.createTopic(t, "orders", 3)

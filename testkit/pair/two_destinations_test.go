@@ -12,6 +12,7 @@ import (
 
 // Each registered destination has its own vote, and releasing one takes only that one's away.
 func TestTwoDestinationsGateAndReleasingOneLeavesTheOther(t *testing.T) {
+	t.Parallel()
 	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
 	near := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
 	far := start(t, process.Spec{Cluster: "dc3", Brokers: 1})
