@@ -236,3 +236,57 @@ func fileIn(t *testing.T) string {
 	}
 	return path
 }
+
+func TestAnEmptiedVolumeIsRefilledFromItsPeers(t *testing.T) {
+	c := testConfig(t)
+	p := start(t, c)
+	p.produce("orders", 0, 500)
+	p.close()
+	if err := os.RemoveAll(filepath.Join(c.DataDir[0], "broker-1")); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, c)
+	again.consume("orders", 500)
+	again.produce("orders", 500, 520)
+	again.eventually("broker 1 is in every ISR again", func() bool {
+		_, body := again.http("GET", "/metrics")
+		return strings.Contains(body, "kafka_server_under_replicated_partitions 0")
+	})
+	for _, id := range []string{"2", "3"} {
+		if code, body := again.http("POST", "/v1/brokers/"+id+"/stop"); code != 200 {
+			t.Fatal(code, body)
+		}
+	}
+	again.readAll("orders", 520)
+}
+
+// readAll reads everything from the start, whatever the group has committed.
+func (p *process) readAll(topic string, n int) {
+	p.t.Helper()
+	c := p.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	seen := map[string]int{}
+	for len(seen) < n {
+		fetches := c.PollFetches(ctx)
+		if ctx.Err() != nil {
+			p.t.Fatalf("%d of %d records: %v", len(seen), n, fetches.Err())
+		}
+		fetches.EachRecord(func(r *kgo.Record) { seen[string(r.Value)]++ })
+	}
+}
+
+func (p *process) eventually(what string, cond func() bool) {
+	p.t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			p.t.Fatal("never happened:", what)
+		}
+	}
+}

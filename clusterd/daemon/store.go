@@ -151,7 +151,7 @@ func (s *store) reopen(id core.ReplicaID) (journal.Volume, bool, error) {
 		old.Abandon()
 		s.volumes[id-1] = nil
 	}
-	v, err := volume.Open(s.options[id-1])
+	v, err := volume.OpenBeside(s.options[id-1], s.volumes)
 	if err != nil {
 		return nil, false, err
 	}
