@@ -167,8 +167,10 @@ func (b *Broker) volumeLost(err error) {
 	if first {
 		b.lost = err
 		for _, r := range b.replicas {
-			r.partition.Poison(err)
-			r.highwater.Poison(err)
+			if poisonWholeVolume {
+				r.partition.Poison(err)
+				r.highwater.Poison(err)
+			}
 		}
 	}
 	b.mu.Unlock()

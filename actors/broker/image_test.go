@@ -102,6 +102,25 @@ func TestAReleaseEndsEvidenceBeforeTheLeaderHearsOfIt(t *testing.T) {
 	}
 }
 
+func TestALeaderOfAnOlderEpochGivesNoEvidence(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	r.register(id, 1)
+	r.eventually("the leader gates", func() bool { return r.vouched(id) })
+	leader.broker.HoldImage(true)
+	raised := make(chan any, 1)
+	r.RaiseEpoch(controller.RaiseEpoch{ID: id, Bump: true}, func(a any) { raised <- a })
+	if a, ok := (<-raised).(controller.EpochRaised); !ok || a.Code != 0 {
+		t.Fatalf("%+v", a)
+	}
+	if r.vouched(id) {
+		t.Fatalf("evidence of epoch %d, which is over", leader.Gates().Epoch)
+	}
+	leader.broker.HoldImage(false)
+	r.eventually("the leader gates in its new epoch", func() bool { return r.vouched(id) })
+}
+
 func TestAnElectionCarriesEveryRegistrationBeforeIt(t *testing.T) {
 	r := memoryRig(t, 3)
 	id := r.create("orders")

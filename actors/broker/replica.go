@@ -131,7 +131,7 @@ func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed f
 // started follows each replay. After a panic the replica may lead only in an epoch that the controller
 // makes durable from now on: what the old instance promised is forgotten (R12).
 func (r *Replica) started(again bool) {
-	if again {
+	if again && raiseEpochAfterPanic {
 		r.telling.Lock()
 		r.notBefore.Store(max(r.notBefore.Load(), int32(r.sentEpoch)+1))
 		r.telling.Unlock()

@@ -115,6 +115,29 @@ func TestPoisonedVolumeLeavesTheISRAndAcksGoOn(t *testing.T) {
 	}
 }
 
+func TestALostVolumeFailsWhoWaitsOnItsOtherPartitions(t *testing.T) {
+	r := memoryRig(t, 3)
+	quiet := r.create("quiet")
+	leader := r.leader(quiet)
+	parked := make(chan any, 1)
+	leader.Ask(func(ref core.RequestID) partition.Command {
+		return partition.ParkFetch{Ref: ref, Until: partition.PositionHW, Beyond: leader.View().HW}
+	}, func(a any) { parked <- a })
+	r.eventually("the broker leads something else too", func() bool {
+		other := r.create(fmt.Sprint("busy", len(r.Newest().Topics)))
+		busy := r.leader(other)
+		if busy.Broker() != leader.Broker() {
+			return false
+		}
+		r.memory(leader.Broker()).Poison(errors.New("input/output error"))
+		_, failed := r.produce(busy, -1, "x").(shell.Failed)
+		return failed
+	})
+	if f, ok := (<-parked).(shell.Failed); !ok || f.Code != perr.KafkaStorageError {
+		t.Fatalf("parked on the lost volume: %+v", f)
+	}
+}
+
 // alien is a command no machine knows: deciding it panics.
 type alien struct{ partition.Command }
 

@@ -1,0 +1,10 @@
+//go:build !mutants
+
+package broker
+
+const (
+	checkLedgerForEvidence = true // C4, model G5: a release in the ledger ends evidence before any leader hears of it
+	checkEpochForEvidence  = true // C4: only a leader of the controller's newest epoch vouches
+	raiseEpochAfterPanic   = true // R12: an in-place restart is a new epoch, durable before its first append or answer
+	poisonWholeVolume      = true // R12, D4: no actor goes on over a volume that failed another
+)
