@@ -260,6 +260,40 @@ func TestAnEmptiedVolumeIsRefilledFromItsPeers(t *testing.T) {
 	again.readAll("orders", 520)
 }
 
+func TestAVolumeThatCannotBeOpenedLeavesTheOthersServing(t *testing.T) {
+	c := testConfig(t)
+	p := start(t, c)
+	p.produce("orders", 0, 50)
+	p.close()
+	meta := filepath.Join(c.DataDir[0], "broker-2", "log", "meta")
+	whole, err := os.ReadFile(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(meta, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, c)
+	if _, body := again.http("GET", "/v1/brokers"); !strings.Contains(body, `"id":2,"live":false`) || !strings.Contains(body, "meta") {
+		t.Fatal(body)
+	}
+	again.produce("orders", 50, 60)
+	again.consume("orders", 60)
+	if code, body := again.http("POST", "/v1/brokers/2/start"); code != 409 || !strings.Contains(body, "meta") {
+		t.Fatal(code, body)
+	}
+	if err := os.WriteFile(meta, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := again.http("POST", "/v1/brokers/2/start"); code != 200 {
+		t.Fatal(code, body)
+	}
+	again.eventually("broker 2 is in every ISR again", func() bool {
+		_, body := again.http("GET", "/metrics")
+		return strings.Contains(body, "kafka_server_under_replicated_partitions 0")
+	})
+}
+
 // readAll reads everything from the start, whatever the group has committed.
 func (p *process) readAll(topic string, n int) {
 	p.t.Helper()
