@@ -6,6 +6,8 @@ import (
 )
 
 // Command is something the controller of a cluster is asked to do.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // RestartCluster is the first command of every process: one event raises every leader epoch and

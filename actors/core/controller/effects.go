@@ -7,6 +7,8 @@ import (
 )
 
 // Effect is something the world must do for the controller.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // Publish hands facts to the image publisher. Always late: brokers only learn what is durable.

@@ -4,6 +4,8 @@ import "lockstep/actors/core"
 
 // Command is something a shard of consumer groups is asked to do. Times in commands are milliseconds,
 // as on the wire; instants are mono nanoseconds.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // Resume is sent once, after replay and before anything else: it gives every member that replay

@@ -6,6 +6,8 @@ import (
 )
 
 // Effect is something the world must do for a shard of groups.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // Joined answers JoinGroup. With MEMBER_ID_REQUIRED MemberID is the id to join with.

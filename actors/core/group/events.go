@@ -1,9 +1,13 @@
 package group
 
 // Event is a fact of a shard of groups.
+//
+//sumtype:decl
 type Event interface{ isEvent() }
 
 // DurableEvent is on the control majority before anybody is answered by it (D25).
+//
+//sumtype:decl
 type DurableEvent interface {
 	Event
 	isDurable()
@@ -11,6 +15,8 @@ type DurableEvent interface {
 
 // VolatileEvent is applied and forgotten: who is in the middle of joining, and until when. A crash
 // sends the members back to join again, as a coordinator move does in Kafka.
+//
+//sumtype:decl
 type VolatileEvent interface {
 	Event
 	isVolatile()

@@ -3,6 +3,8 @@ package highwater
 import "lockstep/actors/core"
 
 // Command is something the high watermark of one led partition is told.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // Mode says which rule moves HW.

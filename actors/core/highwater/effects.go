@@ -6,6 +6,8 @@ import (
 )
 
 // Effect is something the world must do for a high watermark.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // TellPartition hands Advanced, Refused or AdmissionChanged to the partition actor of this broker.

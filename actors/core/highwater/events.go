@@ -3,16 +3,22 @@ package highwater
 import "lockstep/actors/core"
 
 // Event is a fact of one high watermark.
+//
+//sumtype:decl
 type Event interface{ isEvent() }
 
 // DurableEvent is journaled in the partition's ledger (events_gen.go). The ledger is evidence, not
 // gate (D3): everything that decides lives in volatile events and is learned again after a loss.
+//
+//sumtype:decl
 type DurableEvent interface {
 	Event
 	isDurable()
 }
 
 // VolatileEvent is applied and forgotten; losing any of them at any instant is safe.
+//
+//sumtype:decl
 type VolatileEvent interface {
 	Event
 	isVolatile()

@@ -3,6 +3,8 @@ package image
 import "lockstep/actors/core"
 
 // Fact is one step of the ordered stream. Facts carry whole values, so applying one twice is harmless.
+//
+//sumtype:decl
 type Fact interface{ isFact() }
 
 type (

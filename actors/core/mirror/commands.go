@@ -7,6 +7,8 @@ import (
 )
 
 // Command is something the mirror of a destination cluster is asked or told.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // CreateMirror makes the mirror (API 107). Answered with Answered.

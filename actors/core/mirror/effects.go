@@ -9,6 +9,8 @@ import (
 
 // Effect is something the world must do for a mirror. All but ArmTimer are late. Everything is asked
 // again until it is answered, so a performer may drop what it cannot do now.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // Answered answers a request about the mirror as a whole.

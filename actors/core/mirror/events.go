@@ -6,15 +6,21 @@ import (
 )
 
 // Event is a fact of a mirror.
+//
+//sumtype:decl
 type Event interface{ isEvent() }
 
 // DurableEvent is journaled on the control majority.
+//
+//sumtype:decl
 type DurableEvent interface {
 	Event
 	isDurable()
 }
 
 // VolatileEvent may be forgotten at any instant: what was measured, and when something is due again.
+//
+//sumtype:decl
 type VolatileEvent interface {
 	Event
 	isVolatile()

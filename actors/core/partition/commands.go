@@ -7,6 +7,8 @@ import (
 )
 
 // Command is something a partition replica is asked to do.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // Role says what a leader does with its log.

@@ -8,6 +8,8 @@ import (
 )
 
 // Effect is something the world must do for a partition replica.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // AckProduce answers AppendBatch with success.

@@ -6,16 +6,22 @@ import (
 )
 
 // Event is a fact of one partition replica.
+//
+//sumtype:decl
 type Event interface{ isEvent() }
 
 // DurableEvent is journaled in the replica's stream: batches here, the rest in events_gen.go. Hard state
 // is a function of them alone.
+//
+//sumtype:decl
 type DurableEvent interface {
 	Event
 	isDurable()
 }
 
 // VolatileEvent is applied and forgotten.
+//
+//sumtype:decl
 type VolatileEvent interface {
 	Event
 	isVolatile()

@@ -3,6 +3,8 @@ package registration
 import "lockstep/actors/core"
 
 // Command is something the registration ledger of a source cluster is asked to do.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 // Source is what this cluster knows of the topic a request names. The sender fills it in from its

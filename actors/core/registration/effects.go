@@ -7,6 +7,8 @@ import (
 )
 
 // Effect is something the world must do for the registration ledger. All but ArmTimer are late.
+//
+//sumtype:decl
 type Effect interface{ isEffect() }
 
 // RegisterAnswered answers RegisterTopic. Code 0: this cluster gates, or will before the leader's next ack,

@@ -3,16 +3,22 @@ package registration
 import "lockstep/actors/core"
 
 // Event is a fact of the ledger.
+//
+//sumtype:decl
 type Event interface{ isEvent() }
 
 // DurableEvent is journaled on the control majority: the one truth of registrations, from which metadata
 // and gates are derived again at every start (C10, F39).
+//
+//sumtype:decl
 type DurableEvent interface {
 	Event
 	isDurable()
 }
 
 // VolatileEvent may be forgotten at any instant.
+//
+//sumtype:decl
 type VolatileEvent interface {
 	Event
 	isVolatile()
