@@ -35,7 +35,7 @@ type store struct {
 
 // openStore opens every volume in parallel and the quorum over them. A volume that cannot be opened leaves
 // its broker lost; a directory of another cluster or broker refuses to start.
-func openStore(c config.Config, logger *slog.Logger) (*store, error) {
+func openStore(c config.Config, m Machine, logger *slog.Logger) (*store, error) {
 	cluster, err := identify(c)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,14 @@ func openStore(c config.Config, logger *slog.Logger) (*store, error) {
 	}
 	for i, dir := range c.Dirs() {
 		id := core.ReplicaID(i + 1)
-		s.options = append(s.options, volume.Options{
+		o := volume.Options{
 			Dir: dir, Cluster: cluster, Broker: id, SegmentBytes: c.SegmentBytes, Durability: durability, Logger: logger,
-			OnSwitch: func(uint64) { s.snapshot(id) },
-		})
+			OnSwitch: func(uint64) { s.snapshot(id) }, BootID: m.Boot,
+		}
+		if m.Disk != nil {
+			o.LogDir = m.Disk(id)
+		}
+		s.options = append(s.options, o)
 	}
 	failures := make([]error, len(s.options))
 	s.volumes, err = volume.OpenAll(s.options, func(id core.ReplicaID, err error) { failures[id-1] = err })

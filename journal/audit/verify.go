@@ -132,14 +132,23 @@ func look(d vfs.FS) (VolumeReport, error) {
 	if n := len(numbers); n > 0 && prepared(d, numbers[n-1]) {
 		numbers = numbers[:n-1]
 	}
-	live, err := v.segments(d, numbers, pin)
+	list, err := v.segments(d, numbers, pin)
 	if err != nil {
 		return v, err
 	}
 	if exists && len(damaged) < 2 {
 		v.checkPin(d, pin)
 	}
-	for _, n := range live {
+	for n := list.in + 1; len(numbers) > 0 && n <= numbers[len(numbers)-1]; n++ {
+		list.numbers = append(list.numbers, n) // began behind the list
+	}
+	v.Problems = slices.DeleteFunc(v.Problems, func(p Problem) bool {
+		// On its way to become a spare: it may have the mark of its next life under its old name.
+		return slices.ContainsFunc(numbers, func(n uint64) bool {
+			return log.SegmentName(n) == p.File && !slices.Contains(list.numbers, n)
+		})
+	})
+	for _, n := range list.numbers {
 		if !slices.Contains(numbers, n) {
 			v.problem(d, log.SegmentName(n), -1, "is missing although the log retains it")
 		}
@@ -158,8 +167,14 @@ func prepared(d vfs.FS, n uint64) bool {
 	return errors.Is(err, log.ErrPrepared)
 }
 
+// retained is the newest list of retained segments and the segment it stands in, 0 if there is none.
+type retained struct {
+	numbers []uint64
+	in      uint64
+}
+
 // segments reads them all and returns the newest list of retained ones.
-func (v *VolumeReport) segments(d vfs.FS, numbers []uint64, pin log.Pin) (live []uint64, err error) {
+func (v *VolumeReport) segments(d vfs.FS, numbers []uint64, pin log.Pin) (list retained, err error) {
 	var before *log.SegmentEnd
 	for i, n := range numbers {
 		name := log.SegmentName(n)
@@ -169,7 +184,7 @@ func (v *VolumeReport) segments(d vfs.FS, numbers []uint64, pin log.Pin) (live [
 			continue // recycled meanwhile
 		}
 		if err != nil {
-			return nil, err
+			return list, err
 		}
 		h, err := log.ReadSegmentHeader(d, n, f)
 		if err != nil {
@@ -194,7 +209,7 @@ func (v *VolumeReport) segments(d vfs.FS, numbers []uint64, pin log.Pin) (live [
 			v.ends[g.First-1] = g.Prev
 			for i := range records {
 				if records[i].Type == log.RecordSegments {
-					live = log.SegmentList(records[i].Entry.Payload)
+					list = retained{log.SegmentList(records[i].Entry.Payload), n}
 				}
 			}
 			return nil
@@ -220,7 +235,7 @@ func (v *VolumeReport) segments(d vfs.FS, numbers []uint64, pin log.Pin) (live [
 		}
 		before = &end
 	}
-	return live, nil
+	return list, nil
 }
 
 func (v *VolumeReport) checkPin(d vfs.FS, pin log.Pin) {

@@ -1,6 +1,8 @@
 package badger
 
 import (
+	"slices"
+
 	bdg "github.com/dgraph-io/badger/v4"
 
 	"lockstep/actors/core"
@@ -116,4 +118,131 @@ func (x *Index) Forget(n uint64) error {
 	delete(x.segments, n)
 	x.mu.Unlock()
 	return x.db.Update(func(txn *bdg.Txn) error { return txn.Delete(usageKey(n)) })
+}
+
+// Reference is a key of the index that needs a segment.
+type Reference struct {
+	Stream  journal.Stream
+	Seq     journal.Seq
+	Segment uint64
+
+	key []byte
+}
+
+// Missing returns the segments that should hold something live and are not among those given.
+func (x *Index) Missing(retained []uint64) (missing []uint64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for n, u := range x.segments {
+		if u.Live > 0 && !slices.Contains(retained, n) {
+			missing = append(missing, n)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// Dangling returns what points into segments that are not among those given, at most most of it. It walks
+// over the whole index.
+func (x *Index) Dangling(retained []uint64, most int) (found []Reference, err error) {
+	err = x.each(func(r Reference, pos log.Position) bool {
+		if !slices.Contains(retained, pos.Segment) {
+			r.key = slices.Clone(r.key)
+			found = append(found, r)
+		}
+		return len(found) < most
+	})
+	return found, err
+}
+
+// Holds reports whether this index knows what r, of another one, stood for.
+func (x *Index) Holds(r Reference) (held bool, err error) {
+	x.mu.RLock()
+	st := state{}
+	if known := x.streams[r.Stream]; known != nil {
+		st = *known
+	}
+	x.mu.RUnlock()
+	if r.Seq <= st.drop {
+		return true, nil
+	}
+	switch r.key[0] {
+	case 's':
+		return st.hasSnap && st.snap >= r.Seq, nil
+	case 'e':
+		if r.Seq <= st.snap && !r.Stream.IsLedger() {
+			return true, nil
+		}
+	}
+	err = x.db.View(func(txn *bdg.Txn) error {
+		v, err := (&change{txn: txn}).get(r.key)
+		held = v != nil
+		return err
+	})
+	return held, err
+}
+
+// each visits every position the index holds, until visit returns false. The key of the reference is valid
+// during the visit.
+func (x *Index) each(visit func(Reference, log.Position) bool) error {
+	return x.db.View(func(txn *bdg.Txn) error {
+		it := txn.NewIterator(bdg.IteratorOptions{PrefetchValues: true, PrefetchSize: 100})
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			k := it.Item().Key()
+			more := true
+			err := it.Item().Value(func(v []byte) error {
+				r, pos, err := parseReference(k, v)
+				if err == nil && r.key != nil {
+					more = visit(r, pos)
+				}
+				return err
+			})
+			if err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// parseReference reads any key; those that hold no position come back without key.
+func parseReference(k, v []byte) (r Reference, pos log.Position, err error) {
+	if len(k) < 2 {
+		return r, pos, nil
+	}
+	stream := journal.Stream(k[2:])
+	if k[0] == 'e' || k[0] == 'l' {
+		stream = journal.Stream(k[2 : len(k)-9])
+	}
+	n := func() uint64 { return be.Uint64(k[len(k)-8:]) }
+	switch k[0] {
+	case 's':
+		st, err := decodeState(v)
+		if err != nil || !st.hasSnap {
+			return r, pos, err
+		}
+		return Reference{stream, st.snap, st.snapPos.Segment, k}, st.snapPos, nil
+	case 'e':
+		e, err := decodeEvent(v)
+		return Reference{stream, journal.Seq(n()), e.pos.Segment, k}, e.pos, err
+	case 'l':
+		b, err := decodeBatch(n(), v)
+		return Reference{stream, b.Seq, b.Pos.Segment, k}, b.Pos, err
+	default:
+		return r, pos, nil
+	}
+}
+
+// Recount is the live bytes of every segment, counted from scratch: what Usage must say.
+func (x *Index) Recount() (map[uint64]int64, error) {
+	live, seen := map[uint64]int64{}, map[log.Position]bool{}
+	err := x.each(func(_ Reference, pos log.Position) bool {
+		if !seen[pos] {
+			seen[pos] = true
+			live[pos.Segment] += int64(pos.Length)
+		}
+		return true
+	})
+	return live, err
 }

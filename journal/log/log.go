@@ -107,6 +107,7 @@ type segment struct {
 	header  SegmentHeader
 	file    vfs.File
 	size    int64
+	bad     error          // why the header cannot be believed; only during Open
 	readers sync.WaitGroup // D14: recycling waits for them
 }
 

@@ -151,7 +151,7 @@ func (l *Log) recover(numbers []uint64, report *Report) error {
 			return err
 		}
 	}
-	end, live, err := l.scanTail(numbers, pin, report)
+	end, list, err := l.scanTail(numbers, pin, report)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (l *Log) recover(numbers []uint64, report *Report) error {
 	if err := l.cut(end, report); err != nil {
 		return err
 	}
-	if err := l.matchList(numbers, live); err != nil {
+	if err := l.matchList(numbers, list); err != nil {
 		return err
 	}
 	report.Last, report.Hash = end.Next-1, end.Hash
@@ -225,6 +225,8 @@ func (l *Log) unbegun(numbers []uint64) ([]uint64, error) {
 	return numbers[:len(numbers)-1], errors.Join(f.Close(), l.dir.Remove(segmentName(n)))
 }
 
+// attach opens segment n. What is wrong with its header is kept for whoever needs the segment: a file that
+// is on its way to become a spare may still have its old name and already the mark of its next life.
 func (l *Log) attach(n uint64) error {
 	f, err := l.dir.Open(segmentName(n))
 	if err != nil {
@@ -232,29 +234,31 @@ func (l *Log) attach(n uint64) error {
 	}
 	s := &segment{file: f}
 	l.segments[n] = s
-	s.header, err = ReadSegmentHeader(l.dir, n, f)
-	if errors.Is(err, ErrPrepared) {
-		err = refused(&Damage{l.dir.String(), n, 0, "it was never begun, but it has groups or later segments exist"})
-	}
-	if err != nil {
+	if s.size, err = f.Size(); err != nil {
 		return err
 	}
-	if s.header.Volume != l.meta.Volume {
-		return refused(&Damage{l.dir.String(), n, 0, fmt.Sprintf("segment of volume %s, this is %s", s.header.Volume, l.meta.Volume)})
+	s.header, s.bad = ReadSegmentHeader(l.dir, n, f)
+	switch {
+	case errors.Is(s.bad, ErrPrepared):
+		s.bad = refused(&Damage{l.dir.String(), n, 0, "it was never begun, but it has groups or later segments exist"})
+	case s.bad == nil && s.header.Volume != l.meta.Volume:
+		s.bad = refused(&Damage{l.dir.String(), n, 0, fmt.Sprintf("segment of volume %s, this is %s", s.header.Volume, l.meta.Volume)})
 	}
-	s.size, err = f.Size()
-	return err
+	return nil
 }
 
-// scanTail reads the newest segment, and the one before it while the newest has no group yet: the
-// list of segments and the witnesses stand in the newest group.
-func (l *Log) scanTail(numbers []uint64, pin Pin, report *Report) (SegmentEnd, []uint64, error) {
+// scanTail reads the newest segment, and those before it until one has the list of retained segments: the
+// newest has none while a crash kept it from its first group.
+func (l *Log) scanTail(numbers []uint64, pin Pin, report *Report) (SegmentEnd, retained, error) {
 	newest := numbers[len(numbers)-1]
-	var live []uint64
+	var list retained
 	report.recent = map[uint64]Hash{}
 	scan := func(n uint64) (SegmentEnd, error) {
 		sc := Scanner{Dir: l.dir, Volume: l.meta.Volume, HashAt: map[uint64]Hash{pin.Index: {}}}
 		s := l.segments[n]
+		if s.bad != nil {
+			return SegmentEnd{}, s.bad
+		}
 		if s.header.First > 0 {
 			report.recent[s.header.First-1] = s.header.Prev
 		}
@@ -262,7 +266,7 @@ func (l *Log) scanTail(numbers []uint64, pin Pin, report *Report) (SegmentEnd, [
 			report.recent[g.First-1] = g.Prev
 			for i := range records {
 				if records[i].Type == RecordSegments {
-					live = parseSegmentList(records[i].Entry.Payload)
+					list = retained{parseSegmentList(records[i].Entry.Payload), n}
 				}
 			}
 			return nil
@@ -281,23 +285,25 @@ func (l *Log) scanTail(numbers []uint64, pin Pin, report *Report) (SegmentEnd, [
 	}
 	end, err := scan(newest)
 	if err != nil {
-		return end, nil, err
+		return end, list, err
 	}
-	if end.Groups == 0 && len(numbers) > 1 {
-		before, err := scan(numbers[len(numbers)-2])
+	for i := len(numbers) - 2; i >= 0 && list.in == 0; i-- {
+		before, err := scan(numbers[i])
 		if err != nil {
-			return end, nil, err
+			return end, list, err
 		}
-		if h := l.segments[newest].header; before.Next != h.First || before.Hash != h.Prev {
+		if h := l.segments[numbers[i+1]].header; numbers[i]+1 == h.Number && (before.Next != h.First || before.Hash != h.Prev) {
 			d := before.Stop
 			if d == nil {
-				d = &Damage{l.dir.String(), numbers[len(numbers)-2], before.Offset, fmt.Sprintf("segment ends before index %d, the next one begins at %d", before.Next, h.First)}
+				d = &Damage{l.dir.String(), numbers[i], before.Offset, fmt.Sprintf("segment ends before index %d, the next one begins at %d", before.Next, h.First)}
 			}
-			return end, nil, refused(d)
+			return end, list, refused(d)
 		}
-		end.Last = before.Last
+		if end.Last.Length == 0 {
+			end.Last = before.Last
+		}
 	}
-	return end, live, nil
+	return end, list, nil
 }
 
 func parseSegmentList(b []byte) (numbers []uint64) {
@@ -345,24 +351,32 @@ func (l *Log) cut(end SegmentEnd, report *Report) error {
 	return nil
 }
 
-// matchList compares the files with the newest list of segments: a missing one is lost data, an
-// extra one is left over from an interrupted recycling.
-func (l *Log) matchList(numbers, live []uint64) error {
-	newest := numbers[len(numbers)-1]
-	if live == nil {
-		live = []uint64{1} // no switch has happened yet
+// retained is the newest list of retained segments and the segment it stands in, 0 if there is none.
+type retained struct {
+	numbers []uint64
+	in      uint64
+}
+
+// matchList compares the files with the newest list of segments: a missing one is lost data, an extra one
+// is left over from an interrupted recycling. A list speaks of its own segment and those below. The ones
+// above began after it, and all of them are retained, because recycling any would have written a newer
+// list; without a list none was ever recycled.
+func (l *Log) matchList(numbers []uint64, list retained) error {
+	live := slices.Clone(list.numbers)
+	for n := list.in + 1; n <= numbers[len(numbers)-1]; n++ {
+		live = append(live, n)
 	}
 	for _, n := range live {
 		if l.segments[n] == nil {
 			return fmt.Errorf("journal refuses to open: %s/%s is missing although the log retains it: restore the file or refill this volume from its peers", l.dir, segmentName(n))
 		}
+		if bad := l.segments[n].bad; bad != nil {
+			return bad
+		}
 	}
-	l.w.live = slices.Clone(live)
-	if !slices.Contains(live, newest) {
-		l.w.live = append(l.w.live, newest)
-	}
+	l.w.live = live
 	for _, n := range numbers {
-		if slices.Contains(l.w.live, n) {
+		if slices.Contains(live, n) {
 			continue
 		}
 		s := l.segments[n]

@@ -60,8 +60,17 @@ func (l *Log) SegmentBytes(n uint64) int64 {
 	return 0
 }
 
-// ScanSegment visits the groups of one retained segment in order. It pins the segment.
+// ScanSegment visits the groups of one retained segment in order and verifies them. It pins the segment.
 func (l *Log) ScanSegment(n uint64, visit func(g *GroupHeader, records []Record) error) error {
+	return l.scanSegment(n, false, visit)
+}
+
+// ScanFrames is ScanSegment without the chain: for what this process wrote or verified itself.
+func (l *Log) ScanFrames(n uint64, visit func(g *GroupHeader, records []Record) error) error {
+	return l.scanSegment(n, true, visit)
+}
+
+func (l *Log) scanSegment(n uint64, unchained bool, visit func(g *GroupHeader, records []Record) error) error {
 	l.segMu.RLock()
 	s := l.segments[n]
 	if s != nil {
@@ -72,7 +81,7 @@ func (l *Log) ScanSegment(n uint64, visit func(g *GroupHeader, records []Record)
 		return ErrMoved
 	}
 	defer s.readers.Done()
-	sc := Scanner{Dir: l.dir, Volume: l.meta.Volume}
+	sc := Scanner{Dir: l.dir, Volume: l.meta.Volume, Unchained: unchained}
 	end, err := sc.Scan(s.file, s.header, visit)
 	if err == nil && end.Stop != nil && end.Acknowledged {
 		return end.Stop

@@ -103,11 +103,13 @@ func (w *writer) commit(items []*Item) error {
 			}
 		}
 	}
-	if list {
-		w.records = append(w.records, w.segmentList())
-	}
-	if len(w.records) == 0 {
+	if len(w.records) == 0 && !list {
 		return nil
+	}
+	// The first group of a segment says which segments are retained. A crash between the header of a segment
+	// and its first group leaves one that was begun without a list: whoever goes on in it writes the list.
+	if list = list || (w.off == Sector && w.active.header.Number > 1); list {
+		w.records = slices.Insert(w.records, 0, w.segmentList())
 	}
 	w.marks = w.log.o.Witness.siblings(w.marks[:0], w.log.o.Broker)
 	length := w.length()
@@ -116,7 +118,7 @@ func (w *writer) commit(items []*Item) error {
 			return err
 		}
 		if list {
-			w.records = w.records[:len(w.records)-1] // it does not name the new segment
+			w.records = w.records[1:] // it does not name the new segment
 		}
 		w.records = slices.Insert(w.records, 0, w.segmentList())
 		length = w.length()

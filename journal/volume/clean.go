@@ -35,15 +35,9 @@ func (v *Volume) Clean() error {
 			oldest = false
 			continue
 		}
-		if u.Live > 0 || (u.Guards > 0 && !oldest) {
-			if err := v.copyLive(n, oldest); err != nil {
-				return err
-			}
-		}
-		// Copying moved the index; what still counts here would be a frame that nobody can move.
-		if v.index.Usage(n).Live > 0 {
-			oldest = false
-			continue
+		// The count only says where to look: a segment is given up because its frames were asked one by one.
+		if err := v.copyLive(n, oldest); err != nil {
+			return err
 		}
 		if err := v.log.Retire(n); err != nil {
 			return err
@@ -76,7 +70,7 @@ func (v *Volume) copyLive(n uint64, oldest bool) error {
 		}
 		return err
 	}
-	err := v.log.ScanSegment(n, func(_ *log.GroupHeader, found []log.Record) error {
+	err := v.log.ScanFrames(n, func(_ *log.GroupHeader, found []log.Record) error {
 		for i := range found {
 			r := found[i]
 			live, err := v.index.Live(&r, oldest)

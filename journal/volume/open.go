@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,48 +129,38 @@ func prepare(o Options, witness *log.Witness) (*Volume, error) {
 func (v *Volume) openIndex() error {
 	dir := filepath.Join(v.o.Dir, indexName)
 	why := ""
-	if !v.report.Formatted && !trusted(v.o.Dir, v.o.BootID) {
-		why = "the machine stopped without a clean close"
+	if !v.report.Formatted {
+		why = distrusted(v.o.Dir, v.o.BootID)
 	}
 	if v.o.Rebuild {
 		why = "it was asked for"
-	}
-	if v.report.Formatted || why != "" {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-	}
-	if err := v.markIndex(false); err != nil {
-		return err
 	}
 	open := func() (err error) {
 		v.index, err = badger.Open(badger.Options{Dir: dir, MemTableBytes: v.o.MemTableBytes, Logger: v.o.Logger})
 		return err
 	}
-	err := open()
-	if err == nil {
-		switch covered, _ := v.index.Covered(); {
-		case covered > v.report.Last:
-			why = fmt.Sprintf("the index covers index %d, the log ends at %d", covered, v.report.Last)
-			if v.o.Durability == log.Fsync {
-				v.report.Lossy = fmt.Sprintf("volume of broker %d is LOSSY: its own index had seen index %d durable, the log ends at %d", v.o.Broker, covered, v.report.Last)
-			}
-			err = v.index.Close()
-		default:
-			if err = v.catchUp(); err != nil {
+	var lost []badger.Reference
+	if !v.report.Formatted && (why == "" || why == whyWrong) {
+		if err := v.markIndex(indexOpen); err != nil {
+			return err
+		}
+		if err := open(); err != nil {
+			why = fmt.Sprintf("the index cannot be opened: %v", err)
+		} else {
+			found := ""
+			if found, lost, err = v.checkIndex(why != ""); err != nil {
 				return errors.Join(err, v.index.Close())
 			}
-			v.report.Rebuilt = why
-			return nil
+			if why = cmp.Or(found, why); why == "" {
+				return nil
+			}
+			if err := v.index.Close(); err != nil {
+				return err
+			}
 		}
-	} else {
-		why = fmt.Sprintf("the index cannot be opened: %v", err)
-		err = nil
 	}
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(dir); err != nil {
+	// A crash may leave half of what is removed here, and Badger would take it.
+	if err := errors.Join(v.markIndex(indexWrong), os.RemoveAll(dir), v.markIndex(indexOpen)); err != nil {
 		return err
 	}
 	if err := open(); err != nil {
@@ -178,6 +169,47 @@ func (v *Volume) openIndex() error {
 	v.report.Rebuilt = why
 	if err := v.catchUp(); err != nil {
 		return errors.Join(err, v.index.Close())
+	}
+	return v.mourn(lost)
+}
+
+// checkIndex brings a believed index up to the log and says why it must be made again all the same, with
+// what it knew that may be lost.
+func (v *Volume) checkIndex(wrong bool) (why string, lost []badger.Reference, err error) {
+	if covered, _ := v.index.Covered(); covered > v.report.Last {
+		if v.o.Durability == log.Fsync {
+			v.report.Lossy = fmt.Sprintf("volume of broker %d is LOSSY: its own index had seen index %d durable, the log ends at %d", v.o.Broker, covered, v.report.Last)
+		}
+		return fmt.Sprintf("the index covers index %d, the log ends at %d", covered, v.report.Last), nil, nil
+	}
+	if err := v.catchUp(); err != nil {
+		return "", nil, err
+	}
+	numbers, _ := v.log.Segments()
+	missing := v.index.Missing(numbers)
+	if len(missing) == 0 && !wrong {
+		return "", nil, nil
+	}
+	if lost, err = v.index.Dangling(numbers, mournMax); err != nil || len(missing) == 0 {
+		return "", lost, err
+	}
+	return fmt.Sprintf("the index points to segments %v, which the log does not have", missing), lost, nil
+}
+
+const mournMax = 10_000 // references that are looked up again in an index that was made again
+
+// mourn declares the volume LOSSY when the old index knew entries that the log does not have: it was
+// durable, somebody may have been told, and the peers have it (R12).
+func (v *Volume) mourn(lost []badger.Reference) error {
+	for _, r := range lost {
+		held, err := v.index.Holds(r)
+		if err != nil {
+			return errors.Join(err, v.index.Close())
+		}
+		if !held {
+			v.report.Lossy = fmt.Sprintf("volume of broker %d is LOSSY: its own index had entry %d of %s in segment %d, the log has neither", v.o.Broker, r.Seq, r.Stream, r.Segment)
+			return nil
+		}
 	}
 	return nil
 }

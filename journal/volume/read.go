@@ -68,13 +68,16 @@ func (v *Volume) lookTwice(read func() ([]journal.StoredBatch, error)) ([]journa
 	if errors.Is(err, log.ErrMoved) || errors.Is(err, errStale) || errors.As(err, &damage) {
 		out, err = read()
 	}
+	if errors.Is(err, log.ErrMoved) || errors.Is(err, errStale) {
+		err = v.distrust(err)
+	}
 	return out, err
 }
 
 func (v *Volume) fetch(s journal.Stream, b badger.Batch) (journal.StoredBatch, error) {
 	r, err := v.log.Read(b.Pos)
 	if err != nil {
-		return journal.StoredBatch{}, err
+		return journal.StoredBatch{}, fmt.Errorf("batch %d to %d of %s, entry %d in segment %d: %w", b.Base, b.Last, s, b.Seq, b.Pos.Segment, err)
 	}
 	if r.Stream != s || r.Entry.Base != b.Base || r.Entry.Last != b.Last || r.CRC != b.CRC {
 		return journal.StoredBatch{}, fmt.Errorf("%w: segment %d offset %d holds %s base %d, expected %s base %d",
@@ -83,57 +86,4 @@ func (v *Volume) fetch(s journal.Stream, b badger.Batch) (journal.StoredBatch, e
 	return journal.StoredBatch{
 		Base: b.Base, Last: b.Last, Epoch: b.Epoch, MaxTimestamp: b.MaxTimestamp, Bytes: r.Entry.Payload,
 	}, nil
-}
-
-// Replay implements journal.Journal.
-func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry func(journal.Seq, core.Entry) error) error {
-	if err := v.behind.drain(); err != nil {
-		return err
-	}
-	const step = 1000
-	from := journal.Seq(1)
-	told := false
-	for {
-		snap, covers, positions, err := v.index.History(s, from, step)
-		if err != nil {
-			return err
-		}
-		if snap != nil && !told {
-			r, err := v.log.Read(*snap)
-			if errors.Is(err, log.ErrMoved) {
-				continue
-			}
-			if err == nil && (r.Type != log.RecordSnapshot || r.Stream != s || r.Seq != covers) {
-				err = fmt.Errorf("%w: the snapshot of %s is not at segment %d offset %d", errStale, s, snap.Segment, snap.Offset)
-			}
-			if err != nil {
-				return err
-			}
-			if err := snapshot(r.Entry.Payload); err != nil {
-				return err
-			}
-			told = true
-		}
-		moved := false
-		for _, pos := range positions {
-			r, err := v.log.Read(pos)
-			if errors.Is(err, log.ErrMoved) {
-				moved = true
-				break
-			}
-			if err == nil && (r.Type != log.RecordEntry || r.Stream != s || r.Seq < from) {
-				err = fmt.Errorf("%w: entry %d of %s is not at segment %d offset %d", errStale, from, s, pos.Segment, pos.Offset)
-			}
-			if err != nil {
-				return err
-			}
-			if err := entry(r.Seq, r.Entry); err != nil {
-				return err
-			}
-			from = r.Seq + 1
-		}
-		if len(positions) < step && !moved {
-			return nil
-		}
-	}
 }

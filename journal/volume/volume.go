@@ -75,6 +75,8 @@ type Volume struct {
 	mu       sync.Mutex
 	last     map[journal.Stream]*journal.Seq // handed out
 	cleaning sync.Mutex
+	marking  sync.Mutex // index.boot
+	wrong    bool       // the index was found wrong; the next open makes it again
 	cancel   context.CancelFunc
 	ended    sync.WaitGroup
 	closed   bool
@@ -198,7 +200,7 @@ func (v *Volume) Close() error {
 	}
 	err := errors.Join(v.log.Close(), v.behind.stop(true), v.index.Close())
 	if err == nil && v.log.Err() == nil {
-		err = v.markIndex(true)
+		err = v.markIndex(indexClean)
 	}
 	return err
 }
@@ -225,20 +227,31 @@ func (v *Volume) stop() bool {
 	return true
 }
 
+// What index.boot says of the index; of an open one, followed by the boot id.
+const (
+	indexClean = "clean"
+	indexOpen  = "open "
+	indexWrong = "wrong" // it pointed to something that is not there
+)
+
 // markIndex says whether the index may be believed at the next open: after a clean close, or on the
 // same boot, whose page cache kept what Badger wrote without a sync. After any other crash its files
 // may have lost writes in the middle, which nothing in them would show.
-func (v *Volume) markIndex(clean bool) error {
-	word := "open " + v.o.BootID
-	if clean {
-		word = "clean"
+func (v *Volume) markIndex(word string) error {
+	v.marking.Lock()
+	defer v.marking.Unlock()
+	if v.wrong && word == indexClean {
+		return nil
+	}
+	if word == indexOpen {
+		word += v.o.BootID
 	}
 	path := filepath.Join(v.o.Dir, bootName)
 	draft := path + ".tmp"
 	if err := os.WriteFile(draft, []byte(word), 0o600); err != nil {
 		return err
 	}
-	if clean {
+	if word == indexClean {
 		for _, p := range []string{filepath.Join(v.o.Dir, indexName), v.o.Dir} {
 			d, err := os.Open(p)
 			if err != nil {
@@ -252,13 +265,19 @@ func (v *Volume) markIndex(clean bool) error {
 	return os.Rename(draft, path)
 }
 
-// trusted reports whether the index on disk may be believed.
-func trusted(dir, boot string) bool {
+const whyWrong = "it pointed to something that is not in the log"
+
+// distrusted says why the index on disk may not be believed, empty if it may.
+func distrusted(dir, boot string) string {
 	b, err := os.ReadFile(filepath.Join(dir, bootName))
-	if err != nil {
-		return false
+	switch word := string(b); {
+	case err == nil && (word == indexClean || (boot != "" && word == indexOpen+boot)):
+		return ""
+	case word == indexWrong:
+		return whyWrong
+	default:
+		return "the machine stopped without a clean close"
 	}
-	return string(b) == "clean" || (boot != "" && string(b) == "open "+boot)
 }
 
 func bootID() string {
