@@ -29,6 +29,7 @@ const claimLease = 10 * time.Second
 // Daemon is a running process. Its methods may be called from any goroutine.
 type Daemon struct {
 	config   config.Config
+	machine  Machine
 	log      *slog.Logger
 	clock    *shell.RealClock
 	store    *store
@@ -45,7 +46,12 @@ type Daemon struct {
 
 // Run serves until ctx ends, then closes cleanly. The ready line goes to out, once everything listens.
 func Run(ctx context.Context, c config.Config, log *slog.Logger, out io.Writer) error {
-	d := &Daemon{config: c, log: log, memory: front.NewMemory(front.ProcessBytes), fronts: map[core.ReplicaID]*front.Front{}, kafka: map[core.ReplicaID]string{}}
+	return RunOn(ctx, Machine{}, c, log, out)
+}
+
+// RunOn is Run on a machine whose power can be lost.
+func RunOn(ctx context.Context, m Machine, c config.Config, log *slog.Logger, out io.Writer) error {
+	d := &Daemon{config: c, machine: m, log: log, memory: front.NewMemory(front.ProcessBytes), fronts: map[core.ReplicaID]*front.Front{}, kafka: map[core.ReplicaID]string{}}
 	defer d.close()
 	if err := d.start(); err != nil {
 		return err
@@ -79,7 +85,7 @@ func (d *Daemon) start() error {
 			}
 		}
 	}()
-	if d.store, err = openStore(d.config, d.log); err != nil {
+	if d.store, err = openStore(d.config, d.machine, d.log); err != nil {
 		return err
 	}
 	d.clock = shell.NewRealClock()
@@ -87,6 +93,9 @@ func (d *Daemon) start() error {
 		return err
 	}
 	d.store.attached.Store(d.cluster)
+	if d.machine.Opened != nil {
+		d.machine.Opened(d.cluster)
+	}
 	if err := d.connect(); err != nil {
 		return err
 	}
@@ -125,7 +134,7 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			MinISR:      int32(c.Int("min.insync.replicas", 0)),
 		},
 		Groups: groupSettings(c),
-		Reopen: d.store.reopen,
+		Reopen: d.store.reopen, Exit: d.machine.Exit,
 	}
 	for i, v := range d.store.slots {
 		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)

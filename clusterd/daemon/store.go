@@ -22,6 +22,7 @@ import (
 // store is the volumes of the process and the control quorum over them.
 type store struct {
 	cluster core.ClusterID
+	machine Machine
 	options []volume.Options
 	slots   []broker.Volume
 	quorum  *quorum.Quorum
@@ -40,21 +41,18 @@ func openStore(c config.Config, m Machine, logger *slog.Logger) (*store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &store{cluster: cluster, log: logger}
+	s := &store{cluster: cluster, machine: m, log: logger}
 	durability := log.Fsync
 	if c.Durability == "os" {
 		durability = log.OS
 	}
 	for i, dir := range c.Dirs() {
 		id := core.ReplicaID(i + 1)
-		o := volume.Options{
+		s.options = append(s.options, volume.Options{
 			Dir: dir, Cluster: cluster, Broker: id, SegmentBytes: c.SegmentBytes, Durability: durability, Logger: logger,
-			OnSwitch: func(uint64) { s.snapshot(id) }, BootID: m.Boot,
-		}
-		if m.Disk != nil {
-			o.LogDir = m.Disk(id)
-		}
-		s.options = append(s.options, o)
+			OnSwitch: func(uint64) { s.snapshot(id) },
+		})
+		s.insert(id)
 	}
 	failures := make([]error, len(s.options))
 	s.volumes, err = volume.OpenAll(s.options, func(id core.ReplicaID, err error) { failures[id-1] = err })
@@ -147,6 +145,13 @@ func (s *store) snapshot(id core.ReplicaID) {
 	}
 }
 
+// insert takes the broker's disk as it is now.
+func (s *store) insert(id core.ReplicaID) {
+	if o := &s.options[id-1]; s.machine.Disk != nil {
+		o.LogDir, o.BootID = s.machine.Disk(id)
+	}
+}
+
 // reopen opens the volume of a broker that lost it, and lets it rejoin the control quorum (D4).
 func (s *store) reopen(id core.ReplicaID) (journal.Volume, bool, error) {
 	s.mu.Lock()
@@ -155,6 +160,7 @@ func (s *store) reopen(id core.ReplicaID) (journal.Volume, bool, error) {
 		old.Abandon()
 		s.volumes[id-1] = nil
 	}
+	s.insert(id)
 	v, err := volume.OpenBeside(s.options[id-1], s.volumes)
 	if err != nil {
 		return nil, false, err
