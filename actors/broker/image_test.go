@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"testing"
 
 	"lockstep/actors/core"
@@ -149,6 +150,38 @@ func TestAnElectionCarriesEveryRegistrationBeforeIt(t *testing.T) {
 	r.floor(id, re, 1, 2)
 	if ack, ok := (<-waiting).(partition.AckProduce); !ok {
 		t.Fatalf("after the floor: %+v", ack)
+	}
+}
+
+func TestFollowersThatHearOfAnElectionFirstNeedNoTick(t *testing.T) {
+	r := (&rig{t: t, manual: true}).inMemory(3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	leader.broker.HoldImage(true)
+	raised := make(chan any, 1)
+	r.RaiseEpoch(controller.RaiseEpoch{ID: id, Bump: true}, func(a any) { raised <- a })
+	<-raised
+	for _, b := range r.Brokers() {
+		if follower, _ := b.Replica(id); follower != leader {
+			r.eventually("the follower asks to join the new epoch", func() bool { return follower.View().Epoch == 1 })
+		}
+	}
+	leader.broker.HoldImage(false)
+	answer := r.send(r.leader(id), -1, "x")
+	r.eventually("an ack, though the clock stands still", func() bool { return len(answer) == 1 })
+	if ack, ok := (<-answer).(partition.AckProduce); !ok {
+		t.Fatalf("%+v", ack)
+	}
+}
+
+func TestANewTopicTakesWritesWithoutATick(t *testing.T) {
+	r := (&rig{t: t, manual: true}).inMemory(3)
+	for i := range 40 {
+		answer := r.send(r.leader(r.create(fmt.Sprint("topic", i))), -1, "x")
+		r.eventually("an ack, though the clock stands still", func() bool { return len(answer) == 1 })
+		if ack, ok := (<-answer).(partition.AckProduce); !ok {
+			t.Fatalf("%+v", ack)
+		}
 	}
 }
 

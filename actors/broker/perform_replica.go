@@ -16,7 +16,9 @@ func (r *Replica) performPartition(f partition.Effect) {
 	case partition.TellHighWatermark:
 		r.tellHighWatermark(e.Command)
 	case partition.TellReplica:
-		if other, ok := c.replica(e.To, r.id); ok {
+		if join, joins := e.Command.(partition.JoinLeader); joins {
+			r.askToJoin(e.To, join)
+		} else if other, ok := c.replica(e.To, r.id); ok {
 			other.partition.Tell(e.Command)
 		}
 	case partition.ReportDurable:
@@ -33,6 +35,18 @@ func (r *Replica) performPartition(f partition.Effect) {
 		r.tail.dropFrom(e.From)
 	default:
 		panic(fmt.Sprintf("broker: unknown partition effect %T", f))
+	}
+}
+
+// askToJoin reaches a leader also before its own broker has heard that there is such a replica.
+func (r *Replica) askToJoin(leader core.ReplicaID, join partition.JoinLeader) {
+	b, known := r.broker.cluster.Broker(leader)
+	p, exists := r.broker.cluster.Newest().Partition(r.id)
+	if !known || !exists || !b.assigned(p) {
+		return
+	}
+	if other := b.ensure(r.id); other != nil {
+		other.join(join)
 	}
 }
 

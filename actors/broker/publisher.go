@@ -95,7 +95,7 @@ func (f *feed) receive(facts []image.Fact) {
 	for _, id := range touched(facts, before, now) {
 		if f.assigns(now, id) {
 			f.bring(id)
-		} else if f.assigns(before, id) {
+		} else if _, made := f.broker.Replica(id); made || f.assigns(before, id) {
 			f.broker.drop(id)
 		}
 	}

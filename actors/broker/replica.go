@@ -39,7 +39,8 @@ type Replica struct {
 	// that is sent last was read last.
 	telling   sync.Mutex
 	sentEpoch core.LeaderEpoch
-	notBefore atomic.Int32 // epochs below are those of instances that panicked (R12)
+	early     map[core.ReplicaID]partition.JoinLeader // of epochs that this replica has not heard of yet
+	notBefore atomic.Int32                            // epochs below are those of instances that panicked (R12)
 }
 
 func identity(id core.PartitionID, b *Broker) string {
@@ -69,7 +70,8 @@ func ledgerStream(id core.PartitionID) journal.Stream {
 // newReplica spawns the pair. replayed, if any, is called once by each of the two, also when its volume
 // turns out to be lost.
 func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed func()) *Replica {
-	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), acked: b.cluster.ackedOf(id), sentEpoch: core.NoEpoch}
+	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), acked: b.cluster.ackedOf(id), sentEpoch: core.NoEpoch,
+		early: map[core.ReplicaID]partition.JoinLeader{}}
 	r.tail = b.cluster.tails.newTail()
 	r.view.Store(&partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch})
 	r.gates.Store(&highwater.PublishGates{Epoch: core.NoEpoch})
@@ -179,6 +181,25 @@ func (r *Replica) tellRole() {
 	}
 	r.partition.Tell(lead)
 	r.highwater.Tell(appliedImage(img, r.id, p))
+	for _, from := range p.Replicas {
+		if join, waits := r.early[from]; waits && join.Epoch <= r.sentEpoch {
+			delete(r.early, from)
+			r.partition.Tell(join)
+		}
+	}
+}
+
+// join hands over a follower's request. Followers may hear of an election before the leader does: theirs
+// waits for it here, or it would be lost and come again only with the follower's next Tick, half a
+// second into an outage.
+func (r *Replica) join(cmd partition.JoinLeader) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	if cmd.Epoch > r.sentEpoch {
+		r.early[cmd.From] = cmd
+		return
+	}
+	r.partition.Tell(cmd)
 }
 
 // tellImage repeats the image to an HW actor that has just begun to lead.

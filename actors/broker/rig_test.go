@@ -20,15 +20,17 @@ import (
 // rig is one cluster of a test, over whatever journals it is given.
 type rig struct {
 	t       *testing.T
-	clock   *shell.RealClock
+	manual  bool // a clock that stands still
 	stores  []journal.Volume
 	control journal.Journal
 	exits   chan string
 	*Cluster
 }
 
-func memoryRig(t *testing.T, brokers int) *rig {
-	r := &rig{t: t, control: memory.New(memory.Options{})}
+func memoryRig(t *testing.T, brokers int) *rig { return (&rig{t: t}).inMemory(brokers) }
+
+func (r *rig) inMemory(brokers int) *rig {
+	r.control = memory.New(memory.Options{})
 	for range brokers {
 		r.stores = append(r.stores, memory.New(memory.Options{}))
 	}
@@ -44,9 +46,12 @@ func (r *rig) memory(broker core.ReplicaID) *memory.Journal {
 func (r *rig) start() {
 	r.t.Helper()
 	r.exits = make(chan string, 10)
-	clock := shell.NewRealClock()
-	r.clock = clock
-	r.t.Cleanup(clock.Close)
+	var clock shell.Clock = shell.NewManualClock(core.Now{Mono: 1, Wall: 1})
+	if !r.manual {
+		real := shell.NewRealClock()
+		r.t.Cleanup(real.Close)
+		clock = real
+	}
 	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: slog.New(slog.DiscardHandler), Groups: group.DefaultSettings(),
 		Exit: func(reason string) { r.exits <- reason }}
 	for i, store := range r.stores {
