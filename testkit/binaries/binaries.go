@@ -12,7 +12,10 @@ import (
 // Paths of the products.
 type Paths struct{ Clusterd, Clusterctl string }
 
+var built bool
+
 var build = sync.OnceValues(func() (Paths, error) {
+	built = true
 	root, err := Root()
 	if err != nil {
 		return Paths{}, err
@@ -51,5 +54,15 @@ func Root() (string, error) {
 			return "", fmt.Errorf("no go.mod above the working directory: run this inside the checkout")
 		}
 		dir = up
+	}
+}
+
+// Remove deletes what Build made, if it was called, for the end of a TestMain.
+func Remove() {
+	if !built {
+		return
+	}
+	if p, err := build(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(p.Clusterd))
 	}
 }

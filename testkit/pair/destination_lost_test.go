@@ -79,7 +79,7 @@ func TestADestinationThatRestartsKeepsItsRegistration(t *testing.T) {
 	source.mustProduce(t, "orders", 0, "before")
 
 	for name, end := range map[string]func(){
-		"kill -9":    destination.Kill,
+		"kill -9":    func() { destination.Kill() }, // not the method of the first process
 		"clean stop": func() { mustStop(t, destination) },
 	} {
 		end()

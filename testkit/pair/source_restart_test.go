@@ -41,11 +41,15 @@ func TestASourceThatRestartsAcksNothingUngated(t *testing.T) {
 				t.Errorf("answered without the destination: %s", a)
 			default:
 			}
-			if seen := source.consume(t, "orders", 0); seen.hw != last+1 || seen.has("waiting") {
+			// A kill may take the newest ledger entry with it (D3): HW is then known again when the mirror is heard.
+			if seen := source.consume(t, "orders", 0); seen.hw > last+1 || seen.has("waiting") {
 				t.Errorf("HW went from %d to %d without the destination", last+1, seen.hw)
 			}
 
 			destination.resume(t)
+			destination.awaitTopic(t, "dr", "orders", "in possession of the waiting record", func(now described) bool {
+				return now.Partitions[0].DestinationOffset > last+1
+			})
 			if a := await(t, "the waiting produce is answered", waiting); a.code != perr.None || a.base != last+1 {
 				t.Errorf("with the destination back: %s", a)
 			}
