@@ -36,6 +36,7 @@ func (c *journalDump) topicID() (string, error) {
 				}
 			case log.RecordSnapshot:
 				return learnSnapshot(e.Entry.Payload, learn)
+			case log.RecordDrop, log.RecordSegments:
 			}
 			return nil
 		})
@@ -149,6 +150,7 @@ func hold(e audit.Entry, offset int64, found *[]batchRow) error {
 		if len(*found) > 0 && (*found)[0].Last >= int64(e.Entry.Base) {
 			*found = nil
 		}
+	case core.IndexNone, core.IndexTrim:
 	}
 	return nil
 }

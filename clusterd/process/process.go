@@ -49,7 +49,7 @@ type Spec struct {
 	// NATSURL joins that NATS instead of the embedded one.
 	NATSURL string
 	// KafkaPort is broker 1's; the others take the next ones. Zero picks free ports for all three
-	// services, and a restart keeps them.
+	// services; Start with the Process's own Spec starts the same data again on the same ports.
 	KafkaPort, NATSPort, HTTPPort int
 }
 
@@ -185,16 +185,8 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Done is closed when the child has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
 // Log is the end of what the child wrote.
 func (p *Process) Log() string { return p.log.String() }
-
-// Restart starts the same data again on the same ports.
-func (p *Process) Restart(ctx context.Context) (*Process, error) {
-	return Start(ctx, p.Spec)
-}
 
 // tail writes through and keeps the last 8 KiB for error texts.
 type tail struct {

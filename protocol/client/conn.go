@@ -79,9 +79,6 @@ func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 	return c, nil
 }
 
-// Addr is the address that was dialled.
-func (c *Conn) Addr() string { return c.addr }
-
 // Close breaks the connection, fails what waits and returns when the reader has ended.
 func (c *Conn) Close() error {
 	c.fail(ErrClosed)

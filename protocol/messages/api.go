@@ -55,12 +55,3 @@ func NewRequest(key, version int16) (kmsg.Request, error) {
 	req.SetVersion(version)
 	return req, nil
 }
-
-// NewResponse makes an empty response of the same API and version.
-func NewResponse(key, version int16) (kmsg.Response, error) {
-	req, err := NewRequest(key, version)
-	if err != nil {
-		return nil, err
-	}
-	return req.ResponseKind(), nil
-}

@@ -146,6 +146,7 @@ func zeroNamed(v reflect.Value, names map[string]bool) {
 				zeroNamed(v.Index(i), names)
 			}
 		}
+	default: // a leaf
 	}
 }
 

@@ -95,6 +95,7 @@ func (l *life) joined(c *client, e Joined) {
 		c.member = e.MemberID
 	case perr.UnknownMemberId, perr.FencedInstanceId:
 		c.member, c.gen = "", -1
+	default: // the client asks again
 	}
 }
 

@@ -275,7 +275,7 @@ func (s *State) decideDeleted(c LocalTopicDeleted) (out outcome) {
 	if t == nil {
 		return out
 	}
-	out.Events = append(out.Events, TopicForgotten{Topic: c.Topic})
+	out.Events = append(out.Events, TopicForgotten(c))
 	off := s.turn(core.Now{}, t)
 	off.t.Gone = true
 	off.fetch()

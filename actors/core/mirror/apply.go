@@ -97,7 +97,7 @@ func topicOf(ev Event) core.TopicID {
 	case TopicStopped:
 		return ev.Topic
 	default:
-		return softTopicOf(ev)
+		return ev.(softEvent).topic() // panics on an event without a topic
 	}
 }
 
@@ -155,7 +155,7 @@ func (t *topic) apply(ev Event) {
 		t.recover(ev.Session)
 	default:
 		if !t.applyStop(ev) {
-			t.applySoft(ev)
+			t.applySoft(ev.(softEvent))
 		}
 	}
 }

@@ -100,7 +100,10 @@ func (w *turn) claim() {
 func (t *topic) smallest() (at ClaimTime) {
 	for i, l := range t.live {
 		older := l.claim.Clock < at.Clock
-		if i == 0 || older == smallestT {
+		if !smallestT {
+			older = !older
+		}
+		if i == 0 || older {
 			at = l.claim
 		}
 	}

@@ -11,6 +11,14 @@ import (
 //sumtype:decl
 type Command interface{ isCommand() }
 
+// report is what a fetcher, the bus or a replica tells of one partition, or of a topic at the source.
+//
+//sumtype:decl
+type report interface {
+	Command
+	isReport()
+}
+
 // CreateMirror makes the mirror (API 107). Answered with Answered.
 type CreateMirror struct {
 	Ref           core.RequestID
@@ -289,3 +297,14 @@ func (Republish) isCommand()             {}
 func (Resume) isCommand()                {}
 func (Describe) isCommand()              {}
 func (Tick) isCommand()                  {}
+
+func (ReportProgress) isReport()        {}
+func (ReportFailure) isReport()         {}
+func (ReportEvidence) isReport()        {}
+func (ReportDiverged) isReport()        {}
+func (ReportRejected) isReport()        {}
+func (ReportReset) isReport()           {}
+func (ReportSourceTopicGone) isReport() {}
+func (FenceAnswered) isReport()         {}
+func (EpochAnswered) isReport()         {}
+func (ResetAnswered) isReport()         {}

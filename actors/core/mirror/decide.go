@@ -44,13 +44,13 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case Tick:
 		return s.decideTick(now)
 	default:
-		return s.decidePartition(now, cmd)
+		return s.decideReport(now, cmd.(report)) // panics on a command of another machine
 	}
 }
 
-// decidePartition takes what is reported of single partitions.
-func (s *State) decidePartition(now core.Now, cmd Command) outcome {
-	switch c := cmd.(type) {
+// decideReport believes only what was asked in the session that still runs.
+func (s *State) decideReport(now core.Now, r report) outcome {
+	switch c := r.(type) {
 	case ReportProgress:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {
 			return outcome{Events: []Event{ProgressReported{Report: c, At: now.Mono, AtWall: now.Wall}}}
@@ -92,7 +92,7 @@ func (s *State) decidePartition(now core.Now, cmd Command) outcome {
 			return s.decidePidReset(now, t, c)
 		}
 	default:
-		panic("mirror: unknown command")
+		panic("mirror: unknown report")
 	}
 	return outcome{}
 }

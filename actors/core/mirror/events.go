@@ -26,6 +26,14 @@ type VolatileEvent interface {
 	isVolatile()
 }
 
+// softEvent is a volatile event of one topic.
+//
+//sumtype:decl
+type softEvent interface {
+	VolatileEvent
+	topic() core.TopicID
+}
+
 type (
 	// ProgressReported is the newest answered fetch of a partition.
 	ProgressReported struct {
@@ -107,3 +115,13 @@ func (StepDriven) isVolatile()        {}
 func (ClaimNoted) isVolatile()        {}
 func (ClockArmed) isVolatile()        {}
 func (Resumed) isVolatile()           {}
+
+func (e ProgressReported) topic() core.TopicID  { return e.Report.ID.Topic }
+func (e FailureReported) topic() core.TopicID   { return e.ID.Topic }
+func (e EvidenceReported) topic() core.TopicID  { return e.Evidence.ID.Topic }
+func (e GateStated) topic() core.TopicID        { return e.ID.Topic }
+func (e FailuresForgotten) topic() core.TopicID { return e.Topic }
+func (e CommandSent) topic() core.TopicID       { return e.Topic }
+func (e PromotionDelayed) topic() core.TopicID  { return e.Topic }
+func (e StepDriven) topic() core.TopicID        { return e.Topic }
+func (e ClaimNoted) topic() core.TopicID        { return e.Topic }

@@ -5,32 +5,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-func softTopicOf(ev Event) core.TopicID {
-	switch ev := ev.(type) {
-	case ProgressReported:
-		return ev.Report.ID.Topic
-	case FailureReported:
-		return ev.ID.Topic
-	case EvidenceReported:
-		return ev.Evidence.ID.Topic
-	case GateStated:
-		return ev.ID.Topic
-	case FailuresForgotten:
-		return ev.Topic
-	case CommandSent:
-		return ev.Topic
-	case PromotionDelayed:
-		return ev.Topic
-	case StepDriven:
-		return ev.Topic
-	case ClaimNoted:
-		return ev.Topic
-	default:
-		panic("mirror: unknown event")
-	}
-}
-
-func (t *topic) applySoft(ev Event) {
+func (t *topic) applySoft(ev softEvent) {
 	switch ev := ev.(type) {
 	case ProgressReported:
 		t.live[ev.Report.ID.Index].progressed(ev)
@@ -59,7 +34,7 @@ func (t *topic) applySoft(ev Event) {
 	case ClaimNoted:
 		t.claimedAt = ev.At
 	default:
-		panic("mirror: unknown event")
+		panic("mirror: unknown soft event")
 	}
 }
 

@@ -65,13 +65,12 @@ func TestANewLeaderAdoptsBeforeItAppends(t *testing.T) { // R3
 // truncation is a mirrored log of six records, epochs 5 5 6 6 7 7, that is told where the common history
 // ends. H is 2 and R is 4, unless said otherwise.
 type truncation struct {
-	name     string
-	adopt    AdoptSource
-	h, r     core.Offset
-	leo      core.Offset
-	want     MirrorOutcome
-	rearm    bool
-	lastSent core.LeaderEpoch
+	name  string
+	adopt AdoptSource
+	h, r  core.Offset
+	leo   core.Offset
+	want  MirrorOutcome
+	rearm bool
 }
 
 func TestWhereATruncationMayCut(t *testing.T) { // R11, F43

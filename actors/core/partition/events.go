@@ -11,9 +11,7 @@ import (
 type Event interface{ isEvent() }
 
 // DurableEvent is journaled in the replica's stream: batches here, the rest in events_gen.go. Hard state
-// is a function of them alone.
-//
-//sumtype:decl
+// is a function of them alone. (No declared sum type: the generated EncodeEvent knows no batches.)
 type DurableEvent interface {
 	Event
 	isDurable()

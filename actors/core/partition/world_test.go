@@ -278,6 +278,7 @@ func (b *broker) note(entry core.Entry) {
 		b.live = append(b.live[:len(b.live):len(b.live)], one)
 	case core.IndexTruncate:
 		b.live = b.live[:entry.Base]
+	case core.IndexNone, core.IndexTrim:
 	}
 }
 

@@ -139,7 +139,7 @@ func (s *State) numbered(k LedgerKey, name string, g core.Generation, content Co
 
 func gateStarts(gates []GateRecord) (list []GateStart) {
 	for _, g := range gates {
-		list = append(list, GateStart{Partition: g.Partition, LeaderEpoch: g.LeaderEpoch, Start: g.Start})
+		list = append(list, GateStart(g))
 	}
 	return list
 }

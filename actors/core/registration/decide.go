@@ -113,7 +113,7 @@ func (s *State) decideResume(c Resume) (out outcome) {
 func (s *State) decideDrop(c DropTopic) (out outcome) {
 	for k := range s.entries {
 		if k.Topic == c.Topic && closeGatesOfDeleted {
-			out.Events = append(out.Events, TopicDropped{c.Topic})
+			out.Events = append(out.Events, TopicDropped(c))
 			return s.publish(out, c.Topic)
 		}
 	}
