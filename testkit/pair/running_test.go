@@ -12,8 +12,6 @@ import (
 	"lockstep/protocol/perr"
 )
 
-func sprint(v any) string { return fmt.Sprint(v) }
-
 // sameLogAs waits until both sides show the same, and compares byte by byte: batches, offsets, epochs,
 // producers, checksums; and the topic's id.
 func (d *datacenter) sameLogAs(t *testing.T, other *datacenter, topic string, partitions int32) {

@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -77,17 +78,18 @@ func TestABrokerOfTheSourceStopsAndStartsUnderLoad(t *testing.T) {
 
 	led := source.partition(t, "orders", 0)
 	source.stopBroker(t, led.leader)
-	moved := source.partition(t, "orders", 0)
-	if moved.leader == led.leader || moved.epoch <= led.epoch || len(moved.isr) != 2 {
-		t.Errorf("broker %d led in epoch %d and was stopped; now %d leads in %d with ISR %v", led.leader, led.epoch, moved.leader, moved.epoch, moved.isr)
-	}
+	var moved partitionView
+	eventually(t, "another broker leads in a newer epoch", func() (string, bool) {
+		moved = source.partition(t, "orders", 0)
+		return fmt.Sprintf("%+v", moved), moved.leader != led.leader && moved.epoch > led.epoch && len(moved.isr) == 2
+	})
 	await(t, "new records are acknowledged", load.NextNew())
 	load.awaitMore(t, 500)
 	source.startBroker(t, led.leader)
 	for _, partition := range []int32{0, 1, 2} {
 		eventually(t, "the broker is in the ISR again", func() (string, bool) {
 			view := source.partition(t, "orders", partition)
-			return sprint(view.isr), len(view.isr) == 3
+			return fmt.Sprint(view.isr), len(view.isr) == 3
 		})
 	}
 	await(t, "new records are acknowledged", load.NextNew())
