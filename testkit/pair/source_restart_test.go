@@ -51,7 +51,7 @@ func TestASourceThatRestartsAcksNothingUngated(t *testing.T) {
 			destination.awaitTopic(t, "dr", "orders", "in possession of the waiting record", func(now described) bool {
 				return now.Partitions[0].DestinationOffset > last+1
 			})
-			if a := await(t, "the waiting produce is answered", waiting); a.code != perr.None || a.base != last+1 {
+			if a := await(t, "the waiting produce is answered", waiting); a.code != perr.None || a.base <= last {
 				t.Errorf("with the destination back: %s", a)
 			}
 			now := destination.awaitTopic(t, "dr", "orders", "SYNC in the new epoch", func(now described) bool {
