@@ -29,6 +29,11 @@ func (p *Producer) Compare(ctx context.Context, seeds []string) (Verdict, error)
 	if err != nil {
 		return Verdict{}, err
 	}
+	return p.judge(counts), nil
+}
+
+// judge holds how often each record number was read against the acknowledgements.
+func (p *Producer) judge(counts map[uint64]int) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := Verdict{Acked: len(p.acks), Found: len(counts)}
@@ -45,7 +50,7 @@ func (p *Producer) Compare(ctx context.Context, seeds []string) (Verdict, error)
 			v.Duplicated++
 		}
 	}
-	return v, nil
+	return v
 }
 
 func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map[uint64]int, error) {

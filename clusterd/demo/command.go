@@ -45,9 +45,7 @@ func (c *Command) Run(w io.Writer) error {
 	var results []result
 	var failed error
 	for i := 1; i <= c.Runs && failed == nil; i++ {
-		rng := rand.New(rand.NewPCG(c.Seed, uint64(i)))
-		r := &run{Command: c, out: w, binary: binary, number: i, rng: rng, began: time.Now(),
-			dir: filepath.Join(dir, fmt.Sprintf("run-%d", i)), destinationDies: i%destinationDiesEvery == 0}
+		r := &run{Command: c, plan: c.plan(i), out: w, binary: binary, began: time.Now(), dir: filepath.Join(dir, fmt.Sprintf("run-%d", i))}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		res, err := r.do(ctx)
 		cancel()
@@ -63,6 +61,18 @@ func (c *Command) Run(w io.Writer) error {
 	fmt.Fprintln(w)
 	printResults(w, c.Seed, results)
 	return failed
+}
+
+// plan is what a seed decides about one run.
+type plan struct {
+	number          int
+	load            time.Duration // from SYNC to the kill
+	destinationDies bool
+}
+
+func (c *Command) plan(number int) plan {
+	rng := rand.New(rand.NewPCG(c.Seed, uint64(number)))
+	return plan{number, c.Load/3 + time.Duration(rng.Int64N(max(1, int64(c.Load)*2/3))), number%destinationDiesEvery == 0}
 }
 
 func printResults(w io.Writer, seed uint64, results []result) {

@@ -26,7 +26,7 @@ func (r *run) loseDestination(ctx context.Context) (time.Duration, error) {
 	}
 	r.say("a client of today (Produce v11) is told: %d %s", code, text)
 	if code != perr.NotEnoughReplicasAfterAppend || !strings.Contains(text, mirror) {
-		return 0, fmt.Errorf("Produce v11 was answered %d %q, not code %d with the mirror's name", code, text, perr.NotEnoughReplicasAfterAppend)
+		return 0, fmt.Errorf("a Produce v11 was answered %d %q, not code %d with the mirror's name", code, text, perr.NotEnoughReplicasAfterAppend)
 	}
 	code, text, err = r.produceOnce(ctx, 14)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *run) loseDestination(ctx context.Context) (time.Duration, error) {
 	}
 	r.say("a client that knows the new codes (Produce v14) is told: %d %s", code, text)
 	if code != perr.MirrorSyncReplicationTimeout || !strings.Contains(text, mirror) {
-		return 0, fmt.Errorf("Produce v14 was answered %d %q, not code %d with the mirror's name", code, text, perr.MirrorSyncReplicationTimeout)
+		return 0, fmt.Errorf("a Produce v14 was answered %d %q, not code %d with the mirror's name", code, text, perr.MirrorSyncReplicationTimeout)
 	}
 	next := r.producer.NextNew()
 	released := time.Now()
@@ -70,18 +70,16 @@ func (r *run) produceOnce(ctx context.Context, version int16) (perr.Code, string
 	req.Topics = []kmsg.ProduceRequestTopic{{Topic: topic, TopicID: id, Partitions: []kmsg.ProduceRequestTopicPartition{{Records: oneRecord([]byte("probe"))}}}}
 	res, err := client.Do[*kmsg.ProduceResponse](ctx, conn, req)
 	if err != nil {
-		return 0, "", fmt.Errorf("Produce v%d: %w", version, err)
+		return 0, "", fmt.Errorf("send Produce v%d: %w", version, err)
 	}
-	for _, t := range res.Topics {
-		for _, p := range t.Partitions {
-			text := ""
-			if p.ErrorMessage != nil {
-				text = *p.ErrorMessage
-			}
-			return perr.Code(p.ErrorCode), text, nil
-		}
+	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+		return 0, "", fmt.Errorf("send Produce v%d: the answer is not about one partition: %+v", version, res.Topics)
 	}
-	return 0, "", fmt.Errorf("Produce v%d: the answer has no partition", version)
+	p, text := res.Topics[0].Partitions[0], ""
+	if p.ErrorMessage != nil {
+		text = *p.ErrorMessage
+	}
+	return perr.Code(p.ErrorCode), text, nil
 }
 
 // leader is the topic's id and the address of partition 0's leader at dc1.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,12 +25,10 @@ const (
 // run is one pair of datacenters from birth to verdict.
 type run struct {
 	*Command
-	out             io.Writer
-	binary, dir     string
-	number          int
-	rng             *rand.Rand
-	began           time.Time
-	destinationDies bool
+	plan
+	out         io.Writer
+	binary, dir string
+	began       time.Time
 
 	source, destination *process.Process
 	sourceAdmin         *admin.Client
@@ -66,7 +63,7 @@ func (r *run) do(ctx context.Context) (res result, err error) {
 	if err := r.waitForSync(ctx); err != nil {
 		return res, err
 	}
-	if err := pause(ctx, r.Load/3+time.Duration(r.rng.Int64N(int64(r.Load)*2/3))); err != nil {
+	if err := pause(ctx, r.load); err != nil {
 		return res, err
 	}
 	res.run, res.died = r.number, "source"

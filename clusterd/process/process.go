@@ -145,15 +145,19 @@ func (p *Process) run(stdout io.Reader, started chan<- error, ready chan<- struc
 		return
 	}
 	started <- nil
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "ready ") {
+	lines := bufio.NewReader(stdout)
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.HasPrefix(line, "ready ") {
 			close(ready)
 			break
 		}
-		_, _ = p.log.Write(append(lines.Bytes(), '\n'))
+		_, _ = io.WriteString(p.log, line)
+		if err != nil {
+			break
+		}
 	}
-	_, _ = io.Copy(p.log, stdout)
+	_, _ = io.Copy(p.log, lines) // the reader may hold more than the ready line
 	p.err = p.cmd.Wait()
 	if p.err == nil {
 		p.err = errors.New("exit status 0")
