@@ -301,7 +301,7 @@ func (a *machineActor[S, C, E, F]) log(ev E, entry core.Entry) {
 	if entry.Kind == core.EntryBatch {
 		attrs = append(attrs, slog.Int64("base", int64(entry.Base)), slog.Int64("last", int64(entry.Last)), slog.Int("bytes", len(entry.Payload)))
 	} else {
-		attrs = append(attrs, slog.String("event", fmt.Sprintf("%+v", ev)))
+		attrs = append(attrs, slog.String("event", brief(ev)))
 	}
 	logger.LogAttrs(ctx, a.spec.Level, strings.TrimPrefix(name, "*"), attrs...)
 }

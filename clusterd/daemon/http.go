@@ -17,7 +17,7 @@ import (
 	"lockstep/clusterd/metrics"
 )
 
-// httpServer serves /livez, /readyz, /metrics and /v1/brokers (D27). Kafka and KIP APIs stay on the Kafka
+// httpServer serves /livez, /readyz, /health/mirrors, /metrics and /v1/brokers (D27). Kafka and KIP APIs stay on the Kafka
 // port.
 type httpServer struct {
 	daemon   *Daemon
@@ -37,6 +37,7 @@ func serveHTTP(d *Daemon) (*httpServer, error) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.readyz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.Registry(d.cluster, d.fetchers, d.bus), promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /health/mirrors", h.mirrors)
 	mux.HandleFunc("GET /v1/brokers", h.brokers)
 	mux.HandleFunc("POST /v1/brokers/{id}/stop", h.change(d.stopBroker))
 	mux.HandleFunc("POST /v1/brokers/{id}/start", h.change(d.startBroker))
