@@ -115,10 +115,12 @@ func bodyLimit(key int16) int {
 	switch key {
 	case messages.KeyProduce:
 		return 1 << 30 // bounded by the frame
-	case messages.KeyJoinGroup, messages.KeySyncGroup:
-		return 32 << 20 // subscriptions and assignments of Kafka Streams run to megabytes
+	case messages.KeyJoinGroup:
+		return 4 << 20 // one member's subscription
+	case messages.KeySyncGroup:
+		return 16 << 20 // assignments of Kafka Streams run to megabytes
 	default:
-		return 4 << 20
+		return 1 << 20 // a Fetch of 10,000 topics takes half of it
 	}
 }
 

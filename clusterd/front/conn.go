@@ -39,7 +39,9 @@ type conn struct {
 type pending struct {
 	*Slot
 	correlation int32
-	bytes       int64
+	bytes       int64 // charged to the connection
+	process     int64 // charged to the process
+	asks        int64 // charged to the process's requests that multiply
 }
 
 func newConn(f *Front, n net.Conn) *conn {
@@ -94,7 +96,8 @@ func (c *conn) drop(p *pending) {
 
 func (c *conn) release(p *pending) {
 	c.memory.Give(p.bytes)
-	c.front.memory.Give(p.bytes)
+	c.front.memory.Give(p.process)
+	c.front.memory.asks.Give(p.asks)
 	c.flight.Add(-1)
 }
 
@@ -111,8 +114,8 @@ func (c *conn) read() (err error) {
 		if err != nil {
 			return ordinaryEnd(err)
 		}
-		p := &pending{Slot: NewSlot(), bytes: int64(size)}
-		if !c.admit(key, p.bytes) {
+		p := &pending{Slot: NewSlot(), bytes: spread(key, size), process: int64(size)}
+		if !c.admit(key, p) {
 			return nil
 		}
 		c.flight.Add(1)
@@ -122,6 +125,10 @@ func (c *conn) read() (err error) {
 			c.release(p)
 			return ordinaryEnd(err)
 		}
+		if !c.admitAsk(key, size, p) {
+			c.release(p)
+			return nil
+		}
 		if err := c.start(p, frame); err != nil {
 			return err
 		}
@@ -130,18 +137,32 @@ func (c *conn) read() (err error) {
 
 // admit waits until the request fits; false when the connection ended meanwhile. Only produces wait for
 // the process: everything else is small, and some of it is what lets waiting produces go.
-func (c *conn) admit(key int16, n int64) bool {
-	if !c.memory.Take(n, c.done) {
+func (c *conn) admit(key int16, p *pending) bool {
+	if !c.memory.Take(p.bytes, c.done) {
 		return false
 	}
 	if key != messages.KeyProduce {
-		c.front.memory.Force(n)
+		c.front.memory.Force(p.process)
 		return true
 	}
-	if !c.front.memory.Take(n, c.done) {
-		c.memory.Give(n)
+	if !c.front.memory.Take(p.process, c.done) {
+		c.memory.Give(p.bytes)
 		return false
 	}
+	return true
+}
+
+// admitAsk waits until the process has room for what a large request grows to. It is asked once the whole
+// frame is here, so that a client which only announces one makes nobody wait.
+func (c *conn) admitAsk(key int16, size int, p *pending) bool {
+	n := spread(key, size)
+	if size <= smallAsk || neverWaits(key) {
+		return true
+	}
+	if !c.front.memory.asks.Take(n, c.done) {
+		return false
+	}
+	p.asks = n
 	return true
 }
 

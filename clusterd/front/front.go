@@ -28,7 +28,7 @@ func DefaultLimits() Limits {
 		Requests:   64,
 		ConnBytes:  64 << 20,
 		Frame:      100 << 20,
-		SmallFrame: 33 << 20,
+		SmallFrame: 17 << 20,
 		Idle:       10 * time.Minute,
 		Stall:      time.Minute,
 	}

@@ -1,11 +1,16 @@
 package front
 
-import "sync"
+import (
+	"sync"
+
+	"lockstep/protocol/messages"
+)
 
 // Memory bounds the bytes of requests that were read and not yet answered. One Memory is shared by all
 // listeners of a process (D26: 512 MiB); each connection has one of its own (64 MiB).
 type Memory struct {
 	limit int64
+	asks  *Memory // what large requests other than produces grow to; nil in itself
 
 	mu    sync.Mutex
 	held  int64
@@ -14,7 +19,39 @@ type Memory struct {
 
 // NewMemory makes a budget of limit bytes.
 func NewMemory(limit int64) *Memory {
-	return &Memory{limit: limit, freed: make(chan struct{})}
+	return &Memory{limit: limit, freed: make(chan struct{}),
+		asks: &Memory{limit: asksBytes, freed: make(chan struct{})}}
+}
+
+// growth is what a byte of a request may take once it is decoded and answered: the names that a DescribeConfigs
+// repeats come back with every setting each. A produce is its records, and aliases its frame.
+const growth = 64
+
+// asksBytes bounds what the large requests of a process may grow to together: two of the largest.
+const asksBytes = 128 << 20
+
+// smallAsk is the size, in bytes, up to which a request does not wait for those of other connections.
+const smallAsk = 4 << 10
+
+// spread is what a request of size bytes is charged, in bytes.
+func spread(key int16, size int) int64 {
+	if key == messages.KeyProduce {
+		return int64(size)
+	}
+	return growth * int64(size)
+}
+
+// neverWaits says that a request must not queue behind other connections' requests: it is what releases produces
+// (a mirror's fetch, its registration), or its answer waits for further requests of its kind (a group's round), so that
+// waiting would be a deadlock. Its size alone bounds it.
+func neverWaits(key int16) bool {
+	switch key {
+	case messages.KeyProduce, messages.KeyFetch, messages.KeyJoinGroup, messages.KeySyncGroup, messages.KeyOffsetCommit,
+		messages.KeyRegisterMirrorSyncTopic, messages.KeyUnregisterMirrorSyncTopic:
+		return true
+	default:
+		return false
+	}
 }
 
 // Take waits until n bytes fit and takes them; false if stop was closed first. A request that is larger

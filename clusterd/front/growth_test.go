@@ -1,0 +1,56 @@
+package front
+
+import (
+	"testing"
+
+	"lockstep/protocol/messages"
+)
+
+// TestRequestsAreChargedWhatTheyGrowTo: a connection that sent sixteen Metadata requests of 4 MiB, each of
+// millions of names, and read none of the answers cost gigabytes, while 64 MiB were charged for it.
+func TestRequestsAreChargedWhatTheyGrowTo(t *testing.T) {
+	const body = 1 << 20
+	f, _, _ := bareFront(t, DefaultLimits())
+	first, second, third := newConn(f, nil), newConn(f, nil), newConn(f, nil)
+	ask := func(c *conn, key int16, size int) *pending {
+		p := &pending{Slot: NewSlot(), bytes: spread(key, size), process: int64(size)}
+		if !c.admit(key, p) {
+			t.Fatal("refused on an open connection")
+		}
+		c.flight.Add(1)
+		return p
+	}
+	a, b := ask(first, messages.KeyDescribeConfigs, body), ask(second, messages.KeyMetadata, body)
+	for i, p := range []*pending{a, b} {
+		if c := []*conn{first, second}[i]; !c.admitAsk(messages.KeyMetadata, body, p) {
+			t.Fatal("refused on an open connection")
+		}
+	}
+	// Neither a second one of the same connection nor one of a third connection fits now: both wait, and go away
+	// with their connection.
+	late := ask(third, messages.KeyMetadata, body)
+	waiting := make(chan bool, 2)
+	close(first.done)
+	close(third.done)
+	go func() {
+		waiting <- first.admit(messages.KeyMetadata, &pending{bytes: spread(messages.KeyMetadata, body), process: body})
+	}()
+	go func() { waiting <- third.admitAsk(messages.KeyMetadata, body, late) }()
+	for range 2 {
+		if <-waiting {
+			t.Error("a request went on beside others that fill the bound")
+		}
+	}
+	// What a mirror, a group or a small client needs goes on.
+	for key, size := range map[int16]int{messages.KeyFetch: body, messages.KeyJoinGroup: body, messages.KeyHeartbeat: 100, messages.KeyMetadata: smallAsk} {
+		if !third.admitAsk(key, size, &pending{}) {
+			t.Errorf("api key %d of %d bytes waits", key, size)
+		}
+	}
+	first.release(a)
+	second.release(b)
+	third.release(late)
+	if held := f.memory.Held() + f.memory.asks.Held() + first.memory.Held() + second.memory.Held() + third.memory.Held(); held != 0 {
+		t.Errorf("%d bytes are still charged", held)
+	}
+}
