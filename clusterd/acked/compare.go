@@ -54,7 +54,7 @@ func (p *Producer) judge(counts map[uint64]int) Verdict {
 }
 
 func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map[uint64]int, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DialTimeout(time.Second), kgo.FetchMaxWait(200*time.Millisecond))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(seeds...), kgo.DialTimeout(time.Second), kgo.FetchMaxWait(200*time.Millisecond), kgo.KeepControlRecords())
 	if err != nil {
 		return nil, fmt.Errorf("make reader for %s: %w", topic, err)
 	}
@@ -87,20 +87,14 @@ func readAll(ctx context.Context, seeds []string, topic string, run uint64) (map
 		}
 		fetches.EachPartition(func(f kgo.FetchTopicPartition) {
 			for _, r := range f.Records {
-				if len(r.Value) >= valueHeader && binary.BigEndian.Uint64(r.Value) == run {
+				if !r.Attrs.IsControl() && len(r.Value) >= valueHeader && binary.BigEndian.Uint64(r.Value) == run {
 					counts[binary.BigEndian.Uint64(r.Value[8:])]++
 				}
 			}
-			// Control records at the end are not delivered: position counts, not the last record.
 			if n := len(f.Records); n > 0 && f.Records[n-1].Offset+1 >= left[f.Partition] {
 				delete(left, f.Partition)
 			}
 		})
-		for part := range left {
-			if at, ok := position(cl, topic, part); ok && at >= left[part] {
-				delete(left, part)
-			}
-		}
 	}
 	return counts, nil
 }
@@ -126,15 +120,6 @@ func endOffsets(ctx context.Context, adm *kadm.Client, topic string) (kadm.Liste
 			return nil, fmt.Errorf("list end offsets of %s: %w", topic, errors.Join(ctx.Err(), err))
 		}
 	}
-}
-
-// position is the next offset the consumer will ask for, which moves past control records too.
-func position(cl *kgo.Client, topic string, part int32) (int64, bool) {
-	at, ok := cl.UncommittedOffsets()[topic][part]
-	if !ok {
-		return 0, false
-	}
-	return at.Offset, true
 }
 
 func keys(m map[int32]int64) []int32 {
