@@ -144,9 +144,19 @@ func (c *change) entry(r *log.Record) error {
 	add := r.Entry.Op == core.IndexAdd && !r.Unindexed
 	var oldEvent, oldBatch *log.Position
 	if look {
+		var other *Batch
 		var err error
-		if oldEvent, oldBatch, err = c.find(r); err != nil {
+		if oldEvent, oldBatch, other, err = c.find(r); err != nil {
 			return err
+		}
+		// In a rebuild the copy of a truncation may come behind the batch that took a truncated one's place.
+		if add && other != nil && other.Seq < r.Seq && other.Seq <= st.snap {
+			c.dead(other.Pos)
+		}
+		if r.Unindexed && oldBatch != nil { // truncated or trimmed by something that comes later in the log now
+			if err := c.del(offsetKey(r.Stream, r.Entry.Last)); err != nil {
+				return err
+			}
 		}
 	}
 	inEvents := r.Seq > st.snap || r.Stream.IsLedger()
@@ -189,33 +199,33 @@ func (c *change) entry(r *log.Record) error {
 	}
 }
 
-// find returns where the keys of r's entry point to already.
-func (c *change) find(r *log.Record) (ev, batch *log.Position, err error) {
+// find returns where the keys of r's entry point to already, and which other batch has its place.
+func (c *change) find(r *log.Record) (ev, batch *log.Position, other *Batch, err error) {
 	b, err := c.get(key('e', r.Stream, uint64(r.Seq)))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if b != nil {
 		e, err := decodeEvent(b)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		ev = &e.pos
 	}
 	if r.Entry.Op != core.IndexAdd {
-		return ev, nil, nil
+		return ev, nil, nil, nil
 	}
 	if b, err = c.get(offsetKey(r.Stream, r.Entry.Last)); err != nil || b == nil {
-		return ev, nil, err
+		return ev, nil, nil, err
 	}
 	v, err := decodeBatch(uint64(r.Entry.Last), b)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if v.Seq == r.Seq {
-		batch = &v.Pos
+		return ev, &v.Pos, nil, nil
 	}
-	return ev, batch, nil
+	return ev, nil, &v, nil
 }
 
 func (c *change) get(k []byte) ([]byte, error) {

@@ -16,7 +16,10 @@ type Power struct {
 	mu    sync.Mutex
 	syncs int // syncs of files and directories so far, over all barriers
 	cutAt int // cut instead of performing this sync; 0 never
-	off   bool
+	// changes counts what a disk could notice: writes, syncs, creations, renames, removals.
+	changes     int
+	cutAtChange int
+	off         bool
 }
 
 // CutAtSync cuts the power at the n-th sync (1 for the next) instead of performing it.
@@ -24,6 +27,21 @@ func (p *Power) CutAtSync(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cutAt = p.syncs + n
+}
+
+// CutAtChange cuts the power at the n-th change (1 for the next) instead of performing it: at every step
+// of whatever a process does, not only at its syncs.
+func (p *Power) CutAtChange(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutAtChange = p.changes + n
+}
+
+// Changes is the number of writes, syncs, creations, renames and removals so far.
+func (p *Power) Changes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changes
 }
 
 // Cut stops everything now.
@@ -135,6 +153,20 @@ func (b *Barrier) enter() error {
 	return nil
 }
 
+// change is enter for what a disk could notice.
+func (b *Barrier) change() error {
+	if err := b.enter(); err != nil {
+		return err
+	}
+	b.power.changes++
+	if b.power.cutAtChange > 0 && b.power.changes >= b.power.cutAtChange {
+		b.power.off = true
+		b.power.mu.Unlock()
+		return ErrPowerLost
+	}
+	return nil
+}
+
 // syncPoint counts a sync and says whether the power went away instead.
 func (b *Barrier) syncPoint() error {
 	b.power.syncs++
@@ -149,7 +181,7 @@ func (b *Barrier) String() string { return b.name }
 
 // Create implements FS.
 func (b *Barrier) Create(name string) (File, error) {
-	if err := b.enter(); err != nil {
+	if err := b.change(); err != nil {
 		return nil, err
 	}
 	defer b.power.mu.Unlock()
@@ -178,7 +210,7 @@ func (b *Barrier) OpenRead(name string) (File, error) { return b.Open(name) }
 
 // Rename implements FS.
 func (b *Barrier) Rename(oldName, newName string) error {
-	if err := b.enter(); err != nil {
+	if err := b.change(); err != nil {
 		return err
 	}
 	defer b.power.mu.Unlock()
@@ -193,7 +225,7 @@ func (b *Barrier) Rename(oldName, newName string) error {
 
 // Remove implements FS.
 func (b *Barrier) Remove(name string) error {
-	if err := b.enter(); err != nil {
+	if err := b.change(); err != nil {
 		return err
 	}
 	defer b.power.mu.Unlock()
@@ -220,7 +252,7 @@ func (b *Barrier) List() ([]string, error) {
 
 // SyncDir implements FS.
 func (b *Barrier) SyncDir() error {
-	if err := b.enter(); err != nil {
+	if err := b.change(); err != nil {
 		return err
 	}
 	defer b.power.mu.Unlock()
@@ -299,7 +331,7 @@ func (f *barrierFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *barrierFile) WriteAt(bufs [][]byte, off int64) error {
-	if err := f.b.enter(); err != nil {
+	if err := f.b.change(); err != nil {
 		return err
 	}
 	defer f.b.power.mu.Unlock()
@@ -313,7 +345,7 @@ func (f *barrierFile) WriteAt(bufs [][]byte, off int64) error {
 }
 
 func (f *barrierFile) Sync() error {
-	if err := f.b.enter(); err != nil {
+	if err := f.b.change(); err != nil {
 		return err
 	}
 	defer f.b.power.mu.Unlock()

@@ -16,6 +16,9 @@ type Faults struct {
 	ShortKeep int   // bytes of the failing write that reach the file all the same: a torn write
 	Free      int64 // what Free says, if positive
 	FullAt    int64 // a write that ends above this size of its file fails with ENOSPC, if positive
+	// Before is called before each write, sync, creation, rename and removal, so that a test can end the
+	// process there.
+	Before func()
 }
 
 // Faulty fails on demand. It is safe for concurrent use.
@@ -33,6 +36,33 @@ func (f *Faulty) Set(faults Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = faults
+}
+
+func (f *Faulty) before() {
+	f.mu.Lock()
+	call := f.faults.Before
+	f.mu.Unlock()
+	if call != nil {
+		call()
+	}
+}
+
+// Rename implements FS.
+func (f *Faulty) Rename(oldName, newName string) error {
+	f.before()
+	return f.FS.Rename(oldName, newName)
+}
+
+// Remove implements FS.
+func (f *Faulty) Remove(name string) error {
+	f.before()
+	return f.FS.Remove(name)
+}
+
+// SyncDir implements FS.
+func (f *Faulty) SyncDir() error {
+	f.before()
+	return f.FS.SyncDir()
 }
 
 // hit counts one call of a kind down and returns the error when it is its turn.
@@ -53,6 +83,7 @@ func (f *Faulty) hit(counter *int) error {
 
 // Create implements FS.
 func (f *Faulty) Create(name string) (File, error) {
+	f.before()
 	if err := f.hit(&f.faults.CreateAt); err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -89,6 +120,7 @@ type faultyFile struct {
 }
 
 func (f *faultyFile) WriteAt(bufs [][]byte, off int64) error {
+	f.fs.before()
 	f.fs.mu.Lock()
 	fullAt, short := f.fs.faults.FullAt, f.fs.faults.ShortKeep
 	f.fs.mu.Unlock()
@@ -116,6 +148,7 @@ func (f *faultyFile) WriteAt(bufs [][]byte, off int64) error {
 }
 
 func (f *faultyFile) Sync() error {
+	f.fs.before()
 	if err := f.fs.hit(&f.fs.faults.SyncAt); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -88,7 +89,7 @@ const benchSpares = 4
 
 func warm(spares func() int) {
 	for spares() < benchSpares {
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 }
 

@@ -19,6 +19,9 @@ const childDir = "LOCKSTEP_TEST_VOLUME_DIR"
 
 // TestMain is the child of TestKilledProcess when it is told so.
 func TestMain(m *testing.M) {
+	if order := os.Getenv(childKill); order != "" {
+		scriptUntilKilled(os.Getenv(childDir), order)
+	}
 	if dir := os.Getenv(childDir); dir != "" {
 		appendUntilKilled(dir)
 	}

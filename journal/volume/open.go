@@ -242,12 +242,13 @@ func (v *Volume) catchUp() error {
 	return nil
 }
 
-// tend watches the space left and cleans segments until the volume is closed.
+// tend watches the space left and cleans segments until the volume is closed. It cleans at its first tick, too:
+// a process that is restarted more often than retention runs would never give anything back.
 func (v *Volume) tend(ctx context.Context) {
 	defer v.ended.Done()
 	space := time.NewTicker(time.Second)
 	defer space.Stop()
-	sinceClean := time.Now()
+	sinceClean := time.Now().Add(-v.o.Retention)
 	for {
 		select {
 		case <-ctx.Done():
