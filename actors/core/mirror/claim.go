@@ -30,20 +30,15 @@ func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome
 	if c.Sent > 0 {
 		seen.SentWall = now.Wall - (now.Mono-c.Sent)/1e6
 	}
-	start, arms := t.arms(c)
-	if !arms {
-		return outcome{Events: []Event{seen}}
-	}
 	w := s.turn(now, t)
-	w.happen(PartitionArmed{
-		Topic: t.Topic, Partition: c.ID.Index, Epoch: c.Epoch,
-		SourceEpoch: c.SourceEpoch, GateStart: start, Floor: c.Floor,
-	})
-	w.happen(seen)
-	if w.t.phase() == Arming && w.t.allArmed() {
-		w.happen(TopicPromoted{Topic: t.Topic})
-		w.tell()
+	if start, arms := t.arms(c); arms {
+		w.happen(PartitionArmed{
+			Topic: t.Topic, Partition: c.ID.Index, Epoch: c.Epoch,
+			SourceEpoch: c.SourceEpoch, GateStart: start, Floor: c.Floor,
+		})
 	}
+	w.happen(seen)
+	w.promoted()
 	return w.out
 }
 

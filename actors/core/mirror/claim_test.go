@@ -125,3 +125,58 @@ func TestEvidenceOfANewerRegistrationEndsTheClaim(t *testing.T) {
 	d.evidence(0, 0, 10, 10)
 	d.phase(Sync)
 }
+
+// C4: SYNC is always shown with T, also between the promotion and the first second after it, and after a crash
+// that kept the promotion and nothing later.
+func TestSYNCIsNeverWithoutT(t *testing.T) {
+	d := registering(t)
+	d.admit(1)
+	d.evidence(0, 1, 10, 10)
+	d.do(evidenceAt(0, 1, d.now.Mono, 900_000))
+	d.do(evidenceAt(1, 1, d.now.Mono, 800_000))
+	if got := d.describe(); got.Phase != Sync || got.T.Clock != 800_000 || strings.HasSuffix(got.State, "until -") {
+		t.Fatalf("at promotion %q, T %+v", got.State, got.T)
+	}
+	d.s = d.replay()
+	if got := d.describe(); got.Phase != Sync || got.T.Clock != 800_000 {
+		t.Fatalf("after a crash %q, T %+v", got.State, got.T)
+	}
+}
+
+// C2, C4: where partitions stayed armed, the answer of another Register proves no instant: the claim waits for
+// the evidence that does.
+func TestAnArmedTopicIsClaimedWithTheNextEvidence(t *testing.T) {
+	d := registering(t)
+	d.admit(1)
+	d.evidence(0, 1, 10, 10)
+	d.s = d.replay()
+	d.evidence(1, 1, 10, 10)
+	if got := d.describe(); got.Phase == Sync {
+		t.Fatalf("claimed with %+v, though partition 0 has not been confirmed since the start", got.T)
+	}
+	d.evidence(0, 1, 10, 10)
+	if got := d.describe(); got.Phase != Sync || got.T.Clock == 0 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+// C4: the lease counts from when a request left. An answer that was under way for longer proves nothing.
+func TestALateAnswerProvesNoContact(t *testing.T) {
+	for what, answer := range map[string]func(d *site, asked int64) Command{
+		"answer": func(d *site, asked int64) Command {
+			return ReportProgress{ID: id(0), Session: d.topic().Session, Asked: asked, Sync: true, SourceEpoch: 5, Adopted: 5, SourceHW: 10, LEO: 10}
+		},
+		"refusal": func(d *site, asked int64) Command {
+			return ReportFailure{ID: id(0), Session: d.topic().Session, Asked: asked, Code: perr.MirrorRegistrationPropagating}
+		},
+	} {
+		d := synced(t)
+		asked := d.now.Mono
+		d.pass(11e9)
+		d.do(answer(d, asked))
+		result := last[TopicsAnswered](t, d.do(StopTopics{Topics: []core.TopicID{topicA}})).Topics[0]
+		if result.Warning != "" || d.topic().step() != StepFence {
+			t.Errorf("an %s that was under way for 11 s counts as contact: %q, %s", what, result.Warning, d.topic().step())
+		}
+	}
+}

@@ -57,7 +57,7 @@ func (s *State) decideReport(now core.Now, r report) outcome {
 		}
 	case ReportFailure:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {
-			return outcome{Events: []Event{FailureReported{ID: c.ID, Code: c.Code, Text: c.Text, At: now.Mono, AtWall: now.Wall}}}
+			return outcome{Events: []Event{FailureReported{ID: c.ID, Code: c.Code, Text: c.Text, Asked: c.Asked, At: now.Mono, AtWall: now.Wall}}}
 		}
 	case ReportEvidence:
 		if t, ok := s.partition(c.ID); ok {
@@ -163,9 +163,6 @@ func (w *turn) finish() bool {
 		w.demote(reasonReset, 0, "the data here was reset")
 	case p == Registering && t.Pending == pendingNone:
 		w.issue(pendingRegister)
-	case p == Arming && t.allArmed():
-		w.happen(TopicPromoted{Topic: t.Topic})
-		w.tell()
 	case !claims && p != Stopped && t.Standing && t.Pending == pendingNone:
 		w.issue(pendingUnregister)
 	default:

@@ -46,6 +46,7 @@ type (
 		ID     core.PartitionID
 		Code   perr.Code
 		Text   string
+		Asked  int64 // when the request left
 		At     int64
 		AtWall int64
 	}

@@ -53,12 +53,19 @@ func TestAnyPrefixOfTheJournalResumes(t *testing.T) {
 		p := topic.phase()
 		claims := p == Registering || p == Arming || p == Sync
 		switch {
-		case claims && topic.wants() == TypeAsync, p == Sync && !topic.allArmed(), p == Arming && topic.allArmed():
+		case claims && topic.wants() == TypeAsync, p == Sync && !topic.allArmed():
 			t.Fatalf("after %d entries: %s, wants %s, %d armed", n+1, p, topic.wants(), topic.armed())
 		case topic.Standing && !claims && p != Stopping && topic.Pending == pendingNone:
 			t.Fatalf("after %d entries: %s, the source gates and nothing tells it", n+1, p)
 		case p == Registering && topic.Pending == pendingNone:
 			t.Fatalf("after %d entries: REGISTERING and nothing is sent", n+1)
+		case p == Arming && topic.allArmed():
+			for i := int32(0); i < partitions; i++ {
+				d.evidence(i, topic.Epoch, 10, 10)
+			}
+			if got := d.describe(); got.Phase != Sync || got.T.Clock == 0 {
+				t.Fatalf("after %d entries, all armed and all confirmed: %+v", n+1, got)
+			}
 		case p == Stopping:
 			d.tick(stopTellNs)
 			if d.local(100); d.topic().phase() != Stopped {

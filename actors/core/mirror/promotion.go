@@ -90,10 +90,30 @@ func (w *turn) admitted(c RegisterAnswered) {
 			w.happen(GateStated{ID: core.PartitionID{Topic: w.t.Topic, Index: g.Partition}, SourceEpoch: g.LeaderEpoch, Start: g.Start})
 		}
 	}
-	if w.t.allArmed() || !claimInsideGate {
-		w.happen(TopicPromoted{Topic: w.t.Topic})
+	if !w.promoted() {
+		w.tell()
 	}
+}
+
+// promoted claims a topic whose partitions are all armed, once T is known: a claim without T says nothing.
+// The evidence that arms brings it; where the partitions stayed armed over a restart or another Register, the next
+// evidence of each does (C2, C4).
+func (w *turn) promoted() bool {
+	t := w.t
+	if t.phase() != Arming || claimInsideGate && !t.allArmed() {
+		return false
+	}
+	at := t.smallest()
+	if promoteWithT && at.Clock == 0 {
+		return false
+	}
+	if promoteWithT && at.Clock > t.Clock {
+		w.happen(ClaimConfirmed{Topic: t.Topic, Clock: at.Clock, Index: at.Index})
+		w.happen(ClaimNoted{Topic: t.Topic, At: w.now.Mono})
+	}
+	w.happen(TopicPromoted{Topic: t.Topic})
 	w.tell()
+	return true
 }
 
 // refused backs off. RELEASED(n) states that the source does not gate; any other refusal leaves open what an

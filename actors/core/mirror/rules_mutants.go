@@ -20,6 +20,8 @@ var (
 	ownRegistrationOnly   = rules.Kept("C4 ownRegistrationOnly")
 	armedPartitionsOnly   = rules.Kept("C4 armedPartitionsOnly")
 	unconfirmedAfterLease = rules.Kept("C4 unconfirmedAfterLease")
+	leaseFromAsking       = rules.Kept("C4 leaseFromAsking")
+	promoteWithT          = rules.Kept("C4 promoteWithT")
 	newestEvidenceGoverns = rules.Kept("C4 newestEvidenceGoverns")
 	ignoreStaleRelease    = rules.Kept("C5 ignoreStaleRelease")
 	obeyRelease           = rules.Kept("C5 obeyRelease")

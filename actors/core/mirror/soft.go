@@ -40,7 +40,8 @@ func (t *topic) applySoft(ev softEvent) {
 
 func (l *live) progressed(ev ProgressReported) {
 	r := ev.Report
-	l.at, l.atWall, l.contactAt, l.progress = ev.At, ev.AtWall, max(l.contactAt, ev.At), r
+	l.at, l.atWall, l.progress = ev.At, ev.AtWall, r
+	l.contacted(r.Asked, ev.At)
 	l.failedAt = 0
 	if r.Sync || l.refusedAt == 0 { // async reads between refused sync fetches prove nothing of the registration
 		l.refusedAt, l.failures, l.code, l.text = 0, 0, perr.None, ""
@@ -56,6 +57,15 @@ func (l *live) progressed(ev ProgressReported) {
 	}
 }
 
+// contacted notes that the source answered. An answer proves that the source was there after the request left,
+// not when the answer arrived: it may have been under way for longer than the lease (C4).
+func (l *live) contacted(asked, at int64) {
+	if !leaseFromAsking {
+		asked = at
+	}
+	l.contactAt = max(l.contactAt, asked)
+}
+
 // aboutRegistration tells the codes that say something of the registration from ordinary errors (C5).
 func aboutRegistration(c perr.Code) bool {
 	return c == perr.InvalidSyncRegistration || c == perr.MirrorRegistrationPropagating
@@ -65,7 +75,8 @@ func (l *live) failed(ev FailureReported) {
 	l.code, l.text = ev.Code, ev.Text
 	l.failures++
 	if aboutRegistration(ev.Code) {
-		l.contactAt, l.failedAt = max(l.contactAt, ev.At), 0
+		l.contacted(ev.Asked, ev.At)
+		l.failedAt = 0
 		if l.refusedAt == 0 {
 			l.refusedAt, l.refusedWall = ev.At, ev.AtWall
 		}

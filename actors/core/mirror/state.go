@@ -51,7 +51,7 @@ type live struct {
 	zeroAt      int64 // when lag zero was last seen in zeroEpoch; 0: not
 	zeroEpoch   core.LeaderEpoch
 	highest     core.LeaderEpoch // of all epochs seen
-	contactAt   int64            // when the source last answered anything
+	contactAt   int64            // when the newest request left that the source answered
 	refusedAt   int64            // since when fetches are refused with 952 or 953; 0: they are not
 	refusedWall int64
 	failedAt    int64 // since when fetches fail otherwise
