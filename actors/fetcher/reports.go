@@ -154,6 +154,8 @@ func (r *reports) reset(c *cursor, text string) {
 // what was promised of the data (R11).
 func (r *reports) adopted(c *cursor, before cut, a partition.MirrorAnswered) {
 	switch {
+	case a.Reset:
+		r.reset(c, a.Text)
 	case a.BelowFloor && !before.clean:
 		r.reset(c, a.Text)
 	case a.LEO < before.hw:

@@ -22,8 +22,8 @@ func (d *decision) adopt(c AdoptSource) {
 	case c.SourceEpoch > s.epoch-epochStride && raiseEpochAboveSource:
 		d.answerMirror(c.Ref, MirrorEpochTooLow, fmt.Sprintf("leader epoch %d must be raised above source epoch %d", s.epoch, c.SourceEpoch))
 		return
-	case c.SourceStart > s.leo && s.leo > s.logStart:
-		d.diverged(c, fmt.Sprintf("the source's log begins at %d, ours ends at %d: what lies between is gone", c.SourceStart, s.leo))
+	case c.SourceStart > s.leo && followSourceStart:
+		d.startOver(c)
 		return
 	}
 	to, final := s.commonEnd(c)
@@ -35,7 +35,7 @@ func (d *decision) adopt(c AdoptSource) {
 		return
 	}
 	if to >= s.leo {
-		d.adoptNow(c, s.leo, false)
+		d.adoptNow(c, s.leo, false, "")
 		return
 	}
 	if why := s.refusesCut(c, to); why != "" {
@@ -48,6 +48,39 @@ func (d *decision) adopt(c AdoptSource) {
 		return
 	}
 	d.late(QuarantineRange{Session: c.Session, From: to, To: s.leo, Reason: fmt.Sprintf("source epoch %d", c.SourceEpoch)})
+}
+
+// startOver follows a source whose log begins above our end: retention or DeleteRecords there went further than
+// we had read. What we hold lies behind a gap that nobody can fill, so it moves to quarantine; the data that
+// follows is another incarnation (R2, F52).
+func (d *decision) startOver(c AdoptSource) {
+	s := d.s
+	d.emit(AdoptionBegan{Adopt: c, To: s.logStart})
+	if s.leo == s.logStart {
+		d.beginAt(c, s.leo)
+		return
+	}
+	if !quarantineBeforeTruncation {
+		d.cutAndAdopt()
+		return
+	}
+	d.late(QuarantineRange{Session: c.Session, From: s.logStart, To: s.leo, Reason: gap(c, s.leo)})
+}
+
+func gap(c AdoptSource, end core.Offset) string {
+	return fmt.Sprintf("records %d to %d were deleted at the source before they were mirrored: its log begins at %d, ours ended at %d",
+		end, c.SourceStart-1, c.SourceStart, end)
+}
+
+// beginAt puts an empty log, which ended at end, where the source's begins. A copy that never held anything
+// loses nothing by it.
+func (d *decision) beginAt(c AdoptSource, end core.Offset) {
+	reset := ""
+	if end > 0 {
+		reset = gap(c, end)
+	}
+	d.emit(LogStartedAt{Start: c.SourceStart})
+	d.adoptNow(c, c.SourceStart, false, reset)
 }
 
 // commonEnd is where our log and the source's part, exclusive; final is false if the source must be asked
@@ -111,13 +144,18 @@ func (d *decision) cutAndAdopt() {
 	c, to := s.adopting.adopt, s.adopting.to
 	below := to < s.highestFloor()
 	rearm := below && !(c.Stated && c.LastUnclean <= s.adopted)
+	end, over := s.leo, c.SourceStart > s.leo && followSourceStart
 	d.truncate(LogTruncated{From: s.leo, To: to, SourceEpoch: c.SourceEpoch, BelowFloor: below, WallMs: d.now.Wall})
-	d.adoptNow(c, to, rearm)
+	if over {
+		d.beginAt(c, end)
+		return
+	}
+	d.adoptNow(c, to, rearm, "")
 }
 
 // adoptNow begins a mirror term. Every follower is sent to align again: until it has, its LEO may count
 // records we have just cut (R4, F05).
-func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool) {
+func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool, reset string) {
 	s := d.s
 	cut := s.adopting.on
 	if s.current && c.SourceEpoch == s.adopted && c.Session == s.session && !cut {
@@ -137,7 +175,10 @@ func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool) {
 	}
 	a := d.mirrorAnswer(c.Ref, MirrorOK, "")
 	a.BelowFloor = rearm
-	if rearm {
+	switch {
+	case reset != "":
+		a.Reset, a.Text = true, reset
+	case rearm:
 		a.Text = fmt.Sprintf("cut to %d, below a floor we had stated", leo)
 	}
 	d.late(a)

@@ -196,3 +196,45 @@ func TestHighestSourceHWSurvivesARestart(t *testing.T) { // R11
 		t.Fatalf("%+v: the source had committed record 0", a)
 	}
 }
+
+// R2, F52: the source's retention went further than we had read. What we hold lies behind a gap that nobody can
+// fill: it is quarantined, and the log begins anew where the source's begins, followers included.
+func TestBehindTheSourcesLogStartWeBeginAnew(t *testing.T) {
+	b := mirrored(t, 5, 6, 7)
+	b.do(AdoptSource{Session: 1, SourceEpoch: 7, EndEpoch: 7, EndOffset: 20, SourceStart: 10, LastUnclean: core.NoEpoch, Stated: true})
+	q, ok := effect[QuarantineRange](b)
+	if !ok || q.From != 0 || q.To != 3 || b.s.leo != 3 {
+		t.Fatalf("quarantine %+v (%v), LEO %d", q, ok, b.s.leo)
+	}
+	b.do(Quarantined{Session: 1, From: q.From, To: q.To})
+	a := b.answer()
+	if a.Outcome != MirrorOK || !a.Reset || a.LEO != 10 || a.LastEpoch != core.NoEpoch || !strings.Contains(a.Text, "records 3 to 9 were deleted") {
+		t.Fatalf("%+v", a)
+	}
+	if c, _ := told[highwater.SourceAdopted](b); !c.Truncated || c.LEO != 10 {
+		t.Fatalf("the HW actor was told %+v", c)
+	}
+	if to, ok := effect[TellReplica](b); !ok || to.Command.(AlignTo).EndEpoch != core.NoEpoch {
+		t.Fatalf("followers were not sent to begin anew: %+v", to)
+	}
+	next := record(9).Stamped(10, 7)
+	b.do(AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{next}, SourceHW: 11, SourceLogStart: 10})
+	if v := Describe(b.s); b.answer().Outcome != MirrorOK || v.LogStart != 10 || v.LEO != 11 {
+		t.Fatalf("%+v, view %+v", b.answer(), v)
+	}
+	if v := Describe(b.restarted().s); v.LogStart != 10 || v.LEO != 11 {
+		t.Fatalf("after a restart %+v", v)
+	}
+}
+
+// A new copy of a topic whose log does not begin at 0 begins where it does; nothing was promised of it.
+func TestANewCopyBeginsAtTheSourcesLogStart(t *testing.T) {
+	b := mirrored(t).do(AdoptSource{Session: 1, SourceEpoch: 7, EndEpoch: core.NoEpoch, SourceStart: 10, LastUnclean: core.NoEpoch, Stated: true})
+	if a := b.answer(); a.Outcome != MirrorOK || a.LEO != 10 || a.Reset {
+		t.Fatalf("%+v", a)
+	}
+	b.do(AdoptSource{Session: 1, SourceEpoch: 7, EndEpoch: core.NoEpoch, SourceStart: 20, LastUnclean: core.NoEpoch, Stated: true})
+	if a := b.answer(); a.LEO != 20 || !a.Reset {
+		t.Fatalf("what lay between 10 and 20 was never here, and nothing says so: %+v", a)
+	}
+}

@@ -40,7 +40,9 @@ type MirrorAnswered struct {
 	// BelowFloor says that the truncation cut below a floor we had stated, and that the source's lineage is
 	// not clean or not stated: the claim is off and arming begins anew (R11).
 	BelowFloor bool
-	Text       string
+	// Reset says that our log was begun anew at the source's log start, above a gap that Text names (R2).
+	Reset bool
+	Text  string
 }
 
 // MirrorOutcome is what became of a mirror fetch answer or a divergence check.

@@ -16,6 +16,7 @@ const (
 	obeyAdmission              = true // R9, F28: refuse before append
 	keepBelowSourceHW          = true // R11, P8: never cut what the source had committed
 	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean
+	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation
 	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
 	quarantineBeforeTruncation = true // R11, F43
 	requireNewEpochToLead      = true // R12, P1: a restart in place is a new epoch

@@ -17,6 +17,7 @@ var (
 	obeyAdmission              = rules.Kept("R9 obeyAdmission")
 	keepBelowSourceHW          = rules.Kept("R11 keepBelowSourceHW")
 	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
+	followSourceStart          = rules.Kept("R2 followSourceStart")
 	followCleanLineage         = rules.Kept("R11 followCleanLineage")
 	quarantineBeforeTruncation = rules.Kept("R11 quarantineBeforeTruncation")
 	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")
