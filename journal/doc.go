@@ -55,16 +55,22 @@
 //	          a payload is computed once per process and shared by its volumes.
 //
 // Segment numbers are never reused, so a position never points into another life of a file. The list of
-// retained segments is the first frame of each segment and is written again before one is recycled: a
-// file that is missing from the list's point of view is lost data, one that is not on it is left over.
+// retained segments is the first frame of each segment's first group, whoever writes that, and is written again
+// before a segment is recycled. It speaks of its own segment and those below: one that is on it and missing is lost
+// data, one that is not on it is left over. Segments above the newest list are retained, all of them.
 //
 // Keys of the index (see journal/badger): e|stream|seq, l|stream|last, s|stream, g|segment, c. Batches are
 // keyed by their last offset only, so that every look-up is one forward seek.
 //
-// Space: a segment counts its live bytes. An empty one is recycled; one with little left has its live
-// entries copied to the head (flag copy: "at this point of the log this was live"). Truncations, trims and
-// drops are copied too while an older segment is retained: they say that something in it is dead, and a
-// rebuild must not raise it. Every rule compares sequences of the stream, never places in the log.
+// Space: a segment counts its live bytes, which says where cleaning looks; what it then gives up was asked frame
+// by frame. Live entries of a segment with little left are copied to the head (flag copy: "at this point of the
+// log this was live"). Truncations, trims and drops are copied too while an older segment is retained: they say
+// that something in it is dead, and a rebuild must not raise it; those that a drop killed are not, because their
+// copy would outlive it. Every rule compares sequences of the stream, never places in the log.
+//
+// An index that points to a segment that is gone is made again from the log: at open by itself, otherwise the read
+// that met it names stream, entry and segment, and the next open does. If the log does not have what such an index
+// knew, the volume is LOSSY.
 //
 // # How to change a format
 //

@@ -125,3 +125,38 @@ func TestDanglingReferencesAreFoundAndLookedUpInAnotherIndex(t *testing.T) {
 		}
 	}
 }
+
+// A guard that a drop outlived is not copied: behind the drop, a rebuild would raise it as an entry.
+func TestADropNeedsNoGuardOfWhatItKilled(t *testing.T) {
+	x := openIndex(t)
+	truncation := frame(1, 2, core.Entry{Op: core.IndexTruncate})
+	first, second := frame(2, 3, core.Entry{}), frame(2, 5, core.Entry{})
+	first.Type, second.Type = log.RecordDrop, log.RecordDrop
+	live := func(r *log.Record) bool {
+		t.Helper()
+		ok, err := x.Live(r, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	apply := func(r *log.Record) {
+		t.Helper()
+		if err := x.Apply(log.Group{Records: []*log.Record{r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(frame(1, 1, added(0, 9)))
+	apply(truncation)
+	if !live(truncation) {
+		t.Fatal("a truncation is not kept while an older segment stays")
+	}
+	apply(first)
+	if live(truncation) || !live(first) {
+		t.Fatalf("behind the drop: truncation %v, drop %v", live(truncation), live(first))
+	}
+	apply(second)
+	if live(first) || !live(second) {
+		t.Fatalf("behind the second drop: the first %v, the second %v", live(first), live(second))
+	}
+}

@@ -80,9 +80,11 @@ func (x *Index) Live(r *log.Record, oldest bool) (bool, error) {
 	case log.RecordSnapshot:
 		return st.hasSnap && st.snapPos == r.Pos, nil
 	case log.RecordDrop:
-		return !oldest, nil
+		return !oldest && r.Seq >= st.drop, nil
 	}
-	live := (r.Entry.Op == core.IndexTruncate || r.Entry.Op == core.IndexTrim) && !oldest
+	// What a drop killed needs no other guard. A copy of one would stand behind the drop in the log, and a
+	// rebuild would take it for an entry of a new life once the drop itself is not needed any more.
+	live := (r.Entry.Op == core.IndexTruncate || r.Entry.Op == core.IndexTrim) && !oldest && r.Seq > st.drop
 	err := x.db.View(func(txn *bdg.Txn) error {
 		c := change{txn: txn}
 		v, err := c.get(key('e', r.Stream, uint64(r.Seq)))
