@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -58,7 +59,7 @@ func (c *Command) Run() error {
 			return fmt.Errorf("run %d of %d (seed %d): %w", i, c.Runs, c.Seed, err)
 		}
 		if i%10 == 0 || i == c.Runs {
-			fmt.Printf("  %4d kills  %9d acked  0 lost  0 duplicated  restart p50 %s  %s\n", i, k.acked, k.restart(), time.Since(began).Round(time.Second))
+			fmt.Printf("  %4d kills  %9d acked  0 lost  0 duplicated  %s  %s MiB on disk  %s\n", i, k.acked, k.times.lately(), k.used(), time.Since(began).Round(time.Second))
 		}
 	}
 	fmt.Printf("%d kills, %d acked records, all there after every restart; journal verify clean each time\n", c.Runs, k.acked)
@@ -67,13 +68,13 @@ func (c *Command) Run() error {
 
 type killer struct {
 	*Command
-	bin      binaries.Paths
-	dir      string
-	rng      *rand.Rand
-	proc     *process.Process
-	last     *acked.Producer // the run before, checked once more after the next kill
-	acked    int
-	restarts []time.Duration
+	bin   binaries.Paths
+	dir   string
+	rng   *rand.Rand
+	proc  *process.Process
+	last  *acked.Producer // the run before, checked once more after the next kill
+	acked int
+	times phases
 }
 
 func (k *killer) start() error {
@@ -83,28 +84,40 @@ func (k *killer) start() error {
 	if k.proc != nil {
 		spec = k.proc.Spec
 	}
-	began := time.Now()
 	p, err := process.Start(ctx, spec)
 	if err != nil {
 		return err
 	}
 	k.proc = p
-	k.restarts = append(k.restarts, time.Since(began))
 	return nil
 }
 
-func (k *killer) restart() time.Duration {
-	var sum time.Duration
-	for _, d := range k.restarts {
-		sum += d
+// used is what du says of the data directory.
+func (k *killer) used() string {
+	bytes := int64(0)
+	err := filepath.WalkDir(k.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				bytes += st.Blocks * 512
+			}
+		}
+		return nil // Badger removes files meanwhile
+	})
+	if err != nil {
+		return "?"
 	}
-	return (sum / time.Duration(len(k.restarts))).Round(time.Millisecond)
+	return fmt.Sprint(bytes >> 20)
 }
 
 func (k *killer) once(run int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	topic := fmt.Sprintf("crash-%d", run)
+	lap := k.times.begin()
 	seeds := k.proc.Bootstrap()
 	if err := k.createTopic(ctx, seeds, topic, run); err != nil {
 		return err
@@ -122,12 +135,15 @@ func (k *killer) once(run int) error {
 	<-ended
 	// An answer that arrived while the log is read back would look like a loss.
 	p.Client.Close()
+	lap("load")
 	if err := k.verify(); err != nil {
 		return err
 	}
+	lap("verify")
 	if err := k.start(); err != nil {
 		return err
 	}
+	lap("restart")
 	for _, each := range []*acked.Producer{k.last, p} {
 		if each == nil {
 			continue
@@ -141,6 +157,7 @@ func (k *killer) once(run int) error {
 				v.Lost, v.Acked, v.LostSample, v.Duplicated, k.keep(), k.proc.Log())
 		}
 	}
+	lap("compare")
 	k.acked += p.Acked()
 	k.last = p
 	return nil
