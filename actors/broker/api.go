@@ -40,6 +40,9 @@ func (c *Cluster) Broker(id core.ReplicaID) (*Broker, bool) {
 // is true now (C4), never answers to clients.
 func (c *Cluster) Newest() *image.Image { return c.publisher.newest() }
 
+// CanGate reports whether mirrors are admitted to gate acknowledgements of this cluster.
+func (c *Cluster) CanGate() bool { return !c.options.NoGating }
+
 // CreateTopic is answered with controller.CreatedTopic. Ref and, when zero, Fresh are filled in.
 func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {
 	if cmd.Fresh.IsZero() {

@@ -53,6 +53,8 @@ type Options struct {
 	Logger      *slog.Logger
 	Defaults    controller.Defaults
 	Groups      group.Settings
+	// NoGating refuses every mirror that asks to gate: feature mirror.sync.version or mirror.version is 0.
+	NoGating bool
 	// Reopen opens and checks the volume of a broker that lost it, for StartBroker; lossy says that its
 	// log ends below a witness. Nil: such a broker comes back only with the process.
 	Reopen func(core.ReplicaID) (v journal.Volume, lossy bool, err error)

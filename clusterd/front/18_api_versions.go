@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/controller"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -12,7 +13,7 @@ import (
 // ApiVersions v0–5. v3 brings the client's software name, v5 the cluster and node it believes to talk
 // to. The list is the same on every broker of a cluster (compat §1.3 rule 9).
 
-// features are finalized in every cluster of this version; mirror.sync.version is what a source must
+// features are finalized, unless the setting of the same name says 0; mirror.sync.version is what a source must
 // show before a destination asks it to gate.
 var features = []string{"mirror.sync.version", "mirror.version"}
 
@@ -30,9 +31,20 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 	resp.FinalizedFeaturesEpoch = img.Version
 	for _, name := range features {
 		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: name, MinVersion: 0, MaxVersion: 1})
+		if !f.finalized("mirror.version") || !f.finalized(name) {
+			continue // a level of 0 is shown by leaving the feature out; no sync mirror without mirrors
+		}
 		resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{Name: name, MinVersionLevel: 1, MaxVersionLevel: 1})
 	}
 	slot.Reply(resp)
+}
+
+func (f *Front) finalized(feature string) bool {
+	s, known := controller.FindSetting(feature)
+	if !known {
+		panic("front: no setting " + feature)
+	}
+	return f.brokerSetting(s).value != "0"
 }
 
 func (f *Front) judgeHandshake(r *kmsg.ApiVersionsRequest) perr.Code {

@@ -36,6 +36,8 @@ var Settings = []Setting{
 	{Name: "min.insync.replicas", Type: Int, Scope: TopicScope | BrokerScope, Min: 1, Max: maxInt, Meaning: "In-sync replicas that acks=all needs; without it max(1, RF-1), and never more than RF."},
 	{Name: "mirror.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Replicas whose mirror fetches are throttled" + kept + "."},
 	{Name: "mirror.support.unclean.leader.election", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "A mirror of this topic follows its source through an unclean election, even below what it had confirmed."},
+	{Name: "mirror.sync.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: no mirror is admitted to gate acknowledgements here. Those that gate already go on until they are released."},
+	{Name: "mirror.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: shown to peers as a cluster without mirroring, and no mirror is admitted to gate acknowledgements here."},
 	{Name: "num.partitions", Type: Int, Default: "1", Scope: BrokerScope, Min: 1, Max: maxPartitions, Meaning: "Partitions of a topic that asks for -1."},
 	{Name: "offset.metadata.max.bytes", Type: Int, Default: "4096", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "The longest metadata a client may commit with an offset."},
 	{Name: "preallocate", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Preallocate files" + kept + "."},

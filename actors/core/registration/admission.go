@@ -93,7 +93,7 @@ func (e entry) sameData(c CommandRecord) bool {
 // refuse says why a Register that stands is not admitted.
 func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text string, number core.ReleaseNumber) {
 	if !c.CanGate {
-		return perr.MirrorSyncVersionMismatch, fmt.Sprintf("cluster %s cannot gate acknowledgements: set feature mirror.sync.version=1 on every broker", s.cluster), 0
+		return perr.MirrorSyncVersionMismatch, fmt.Sprintf("cluster %s does not gate acknowledgements: start it with mirror.version=1 and mirror.sync.version=1", s.cluster), 0
 	}
 	if owner, held := s.owner(c.Key.Mirror); refuseSecondCluster && held && owner != c.Key {
 		return perr.MirrorNameInUse, fmt.Sprintf("mirror name %q belongs to cluster %s: choose another name, or release the old mirror with --forget on cluster %s", c.Key.Mirror, owner.Cluster, s.cluster), 0
