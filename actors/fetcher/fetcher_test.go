@@ -90,6 +90,25 @@ func TestEverySourceEpochBeginsWithADivergenceCheck(t *testing.T) {
 	}
 }
 
+// R2, F52: the source deleted further than we had read. Data goes on behind the gap, and the mirror hears that
+// what was promised of the old data is void.
+func TestBehindTheSourcesLogStartTheMirrorHearsOfAReset(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.home.add(r.id(0), 1)
+	r.peer.produce(0, 3, true)
+	r.mirror(1, mirror.FetchAsync)
+	r.upTo(0, 3)
+	r.peer.change(func() {
+		l := r.peer.logs[0]
+		l.batches, l.start, l.hw = nil, 10, 10
+	})
+	r.peer.produce(0, 2, true)
+	r.upTo(0, 12)
+	r.home.await(t, "a reset", func() bool {
+		return toldOf(r.home, func(c mirror.ReportReset) bool { return c.ID == r.id(0) && c.Session == 1 && c.Text == "a gap" })
+	})
+}
+
 // An election that loses nothing must be noticed as well: floors of the old epoch count for nothing there.
 func TestACleanElectionWithoutDivergenceIsAdopted(t *testing.T) {
 	r := newRig(t, 1, nil)

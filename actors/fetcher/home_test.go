@@ -36,6 +36,7 @@ type homeLog struct {
 	session               core.MirrorSession
 	adopted               core.LeaderEpoch
 	batches               []batch.Batch
+	first                 core.Offset // where an empty log begins
 	hw                    core.Offset
 	diverge               bool // refuse every cut
 	floor                 *highwater.PublishFloor
@@ -72,7 +73,7 @@ func (h *home) add(id core.PartitionID, session core.MirrorSession) *homeLog {
 
 func (l *homeLog) end() core.Offset {
 	if len(l.batches) == 0 {
-		return 0
+		return l.first
 	}
 	return core.Offset(l.batches[len(l.batches)-1].LastOffset()) + 1
 }
@@ -164,6 +165,12 @@ func (l *homeLog) take(cmd partition.Command) partition.MirrorAnswered {
 		}
 		if c.SourceEpoch > l.epoch-3 {
 			return answer(partition.MirrorEpochTooLow, "")
+		}
+		if end := l.end(); c.SourceStart > end {
+			l.batches, l.first, l.adopted = nil, c.SourceStart, c.SourceEpoch
+			a := answer(partition.MirrorOK, "a gap")
+			a.Reset = end > 0
+			return a
 		}
 		if c.EndOffset < l.end() && len(l.batches) > 0 {
 			if l.diverge {
