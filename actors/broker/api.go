@@ -191,6 +191,7 @@ func (r *Replica) Ask(build func(core.RequestID) partition.Command, reply func(a
 			reply(shell.Failed{Code: perr.KafkaStorageError, Text: err.Error()})
 			return ref
 		}
+	default: // appends nothing that a caller could be refused
 	}
 	r.partition.AskAs(ref, cmd, reply)
 	return ref

@@ -71,6 +71,8 @@ func (c *Cluster) performController(f controller.Effect) {
 		if b, ok := c.Broker(e.Replica); ok {
 			b.drop(e.ID)
 		}
+	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.ProducerIDs:
+		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown controller effect %T", f))
 	}
@@ -123,6 +125,8 @@ func (c *Cluster) performRegistration(f registration.Effect) {
 		c.ledger.Store(&e.Ledger)
 	case registration.NotifyReleased:
 		c.withBus(func(b Bus) { b.Released(e.Key, e.Number, e.Topics) })
+	case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.UnregisterAnswered:
+		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown registration effect %T", f))
 	}

@@ -179,6 +179,8 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 		if o != nil {
 			o.bus.Unregister(e)
 		}
+	case mirror.Answered, mirror.ArmTimer, mirror.Described, mirror.TopicsAnswered:
+		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown mirror effect %T", f))
 	}

@@ -33,6 +33,9 @@ func (r *Replica) performPartition(f partition.Effect) {
 		r.tail.add(e.Batch)
 	case partition.DropCache:
 		r.tail.dropFrom(e.From)
+	case partition.AckProduce, partition.ArmTimer, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
+		partition.RefuseProduce, partition.WakeFetch:
+		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown partition effect %T", f))
 	}
@@ -105,6 +108,7 @@ func superseded(report partition.ReportDurable, later []partition.Effect) bool {
 			return e.Leader == report.Leader && e.Epoch == report.Epoch && e.Term == report.Term
 		case partition.TellHighWatermark:
 			return false
+		default: // nothing else orders reports
 		}
 	}
 	return false
@@ -132,6 +136,8 @@ func (r *Replica) performHighWatermark(f highwater.Effect) {
 		c.registration.Tell(registration.ReportGate{Key: e.Key, ID: r.id, Epoch: e.Epoch, LeaderEpoch: e.LeaderEpoch, GateStart: e.GateStart})
 	case highwater.NoteStamp:
 		r.highwater.Tell(highwater.StampDurable{Number: e.Number})
+	case highwater.ArmTimer:
+		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown high watermark effect %T", f))
 	}

@@ -39,6 +39,7 @@ func (r *Replica) observe(ev highwater.Event) {
 		r.ackMode = AckMode(e.Mode)
 	case highwater.WeakAcksGranted:
 		r.broker.cluster.stats.acks[AckUnprotected].Add(e.Batches)
+	default: // says nothing of acknowledgements
 	}
 }
 

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"errors"
 	"net"
 	"runtime"
 	"strings"
@@ -96,8 +97,8 @@ func TestIdleConnectionsEnd(t *testing.T) {
 }
 
 func isTimeout(err error) bool {
-	ne, ok := err.(net.Error)
-	return ok && ne.Timeout()
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
 }
 
 // TestEveryServedVersionIsAnsweredInItsOwnForm: each api, each version, an ordinary request and an empty

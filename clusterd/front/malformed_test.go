@@ -95,7 +95,7 @@ func closes(t *testing.T, addr string, raw []byte) {
 	if len(got) > 0 {
 		t.Errorf("answered %x", got)
 	}
-	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+	if isTimeout(err) {
 		t.Error("the connection was left open")
 	}
 }

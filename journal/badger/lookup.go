@@ -1,6 +1,7 @@
 package badger
 
 import (
+	"fmt"
 	"slices"
 
 	bdg "github.com/dgraph-io/badger/v4"
@@ -81,6 +82,9 @@ func (x *Index) Live(r *log.Record, oldest bool) (bool, error) {
 		return st.hasSnap && st.snapPos == r.Pos, nil
 	case log.RecordDrop:
 		return !oldest && r.Seq >= st.drop, nil
+	case log.RecordEntry:
+	default:
+		panic(fmt.Sprintf("badger: unknown record type %d", r.Type))
 	}
 	// What a drop killed needs no other guard. A copy of one would stand behind the drop in the log, and a
 	// rebuild would take it for an entry of a new life once the drop itself is not needed any more.

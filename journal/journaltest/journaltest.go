@@ -212,7 +212,7 @@ func Journal[J journal.Journal](t *testing.T, fresh func(t *testing.T) Disk[J]) 
 		stop := errors.New("stop")
 		n := 0
 		err := j.Replay("control/a", nil, func(journal.Seq, core.Entry) error { n++; return stop })
-		if err != stop || n != 1 {
+		if !errors.Is(err, stop) || n != 1 {
 			t.Fatalf("replay ended with %v after %d entries", err, n)
 		}
 		closed(t, j)
