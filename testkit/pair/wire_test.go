@@ -120,8 +120,21 @@ func (d *datacenter) producing(t *testing.T, topic string, index int32, s send) 
 	go func() {
 		defer cancel()
 		defer conn.Close()
-		res, err := client.Do[*kmsg.ProduceResponse](ctx, conn, req)
-		done <- read(res, err)
+		for {
+			res, err := client.Do[*kmsg.ProduceResponse](ctx, conn, req)
+			a := read(res, err)
+			if a.code != perr.NotLeaderOrFollower || a.err != nil {
+				done <- a
+				return
+			}
+			// Metadata knows of an election a moment before the replica leads; every client asks again.
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+				done <- a
+				return
+			}
+		}
 	}()
 	return done
 }
