@@ -100,11 +100,11 @@ func (w *turn) admitted(c RegisterAnswered) {
 // evidence of each does (C2, C4).
 func (w *turn) promoted() bool {
 	t := w.t
-	if t.phase() != Arming || claimInsideGate && !t.allArmed() {
+	if t.phase() != Arming {
 		return false
 	}
 	at := t.smallest()
-	if promoteWithT && at.Clock == 0 {
+	if claimInsideGate && (!t.allArmed() || promoteWithT && at.Clock == 0) {
 		return false
 	}
 	if promoteWithT && at.Clock > t.Clock {
