@@ -105,7 +105,7 @@ func (s *site) start() {
 	machine := daemon.Machine{
 		Disk: func(id core.ReplicaID) (vfs.FS, string) {
 			d := s.disks[id-1]
-			return d.log, fmt.Sprint("boot-", d.boots)
+			return slow{d.log}, fmt.Sprint("boot-", d.boots)
 		},
 		Opened: func(c *broker.Cluster) {
 			s.cluster = c

@@ -61,15 +61,31 @@ func TestFloorsAreRepeated(t *testing.T) { // D19
 	}
 }
 
-// A source that answered the Register only now must not wait for the idle repeat to arm.
+// A source that answered the Register only now must not wait for the idle repeat to arm, nor one that is told of
+// other data, another mirror's source, or of a registration that begins.
 func TestANewRegistrationIsToldTheFloorAtOnce(t *testing.T) {
-	b := mirror(t, 100)
-	b.image(func(img *AppliedImage) {
-		img.ISR, img.Mode, img.MinISR, img.PartitionEpoch = []core.ReplicaID{1, 2}, Mirroring, 1, 1
-		img.MirrorOf = MirrorOf{Mirror: "a", PinnedISR: 2, Reporting: true, Epoch: 8}
-	})
-	if f, ok := in[PublishFloor](b); !ok || f.Epoch != 8 || f.Floor != 100 {
-		t.Fatalf("report %+v (%v)", f, ok)
+	old := MirrorOf{Mirror: "a", PinnedISR: 2, Reporting: true, Epoch: 7}
+	change := func(f func(*MirrorOf)) MirrorOf { of := old; f(&of); return of }
+	for what, c := range map[string]struct{ from, to MirrorOf }{
+		"registration epoch": {old, change(func(of *MirrorOf) { of.Epoch = 8 })},
+		"data incarnation":   {old, change(func(of *MirrorOf) { of.Incarnation = core.Incarnation{1} })},
+		"mirror":             {old, change(func(of *MirrorOf) { of.Mirror = "b" })},
+		"reporting":          {change(func(of *MirrorOf) { of.Reporting = false }), old},
+		"nothing":            {old, old},
+	} {
+		b := mirror(t, 100)
+		image := func(epoch int32, of MirrorOf) {
+			b.image(func(img *AppliedImage) {
+				img.ISR, img.Mode, img.MinISR, img.PartitionEpoch = []core.ReplicaID{1, 2}, Mirroring, 1, epoch
+				img.MirrorOf = of
+			})
+		}
+		image(1, c.from)
+		image(1, c.to)
+		f, ok := in[PublishFloor](b)
+		if ok == (what == "nothing") || ok && (f.Epoch != c.to.Epoch || f.Floor != 100) {
+			t.Errorf("%s changes: report %+v (%v)", what, f, ok)
+		}
 	}
 }
 
