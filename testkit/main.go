@@ -6,12 +6,14 @@ import (
 
 	"lockstep/testkit/clients"
 	"lockstep/testkit/crash"
+	"lockstep/testkit/model"
 	"lockstep/testkit/rules"
 )
 
 type program struct {
 	Clients clients.Command `cmd:"" help:"Stock clients in several languages write and read the same topic; digests must agree."`
 	Crash   crash.Command   `cmd:"" help:"kill -9 of one clusterd under load, again and again; every acknowledged record must be there."`
+	Model   model.Command   `cmd:"" help:"Every schedule of a small mirrored partition, within bounds, through the shipped machines."`
 	Rules   rules.Command   `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`
 }
 
