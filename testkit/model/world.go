@@ -190,6 +190,7 @@ func (w *world) settle() bool {
 		case actHear, actLink, actSync, actAdopt, actRead:
 			w.do(a)
 			return true
+		default: // a choice, which is the search's
 		}
 	}
 	return false
