@@ -162,10 +162,18 @@ func (w *world) pair(lease time.Duration) (src, dst *Bus) {
 	return src, dst
 }
 
+// link waits for the destination's subscription too: a notice that is sent once reaches no one before it.
 func (w *world) link(src, dst *Bus) {
 	w.t.Helper()
 	dst.Source("dr", "src", src.URL())
 	eventually(w.t, "a link to the source's NATS", func() bool { return dst.Connected("dr") })
+	o := dst.outlet("dr")
+	o.mu.Lock()
+	l := o.link
+	o.mu.Unlock()
+	if err := l.nc.FlushTimeout(8 * time.Second); err != nil {
+		w.t.Fatal("the subscription does not reach the server: ", err)
+	}
 }
 
 func id(i int) core.PartitionID { return core.PartitionID{Topic: core.TopicID{9}, Index: int32(i)} }
