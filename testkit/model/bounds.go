@@ -17,6 +17,7 @@ type Bounds struct {
 	Crashes      int `default:"0" help:"Crashes of a broker; what is not synced is gone, a leader that comes back leads a new epoch."`
 	Ticks        int `default:"0" help:"Steps of the clock by 11 s: lagging followers leave the ISR, floors are said again."`
 	Releases     int `default:"0" help:"Releases of the first destination; each may be followed by a registration under a new epoch."`
+	MinISR       int `name:"min-isr" default:"1" help:"min.insync.replicas of every cluster, pinned for its mirrors."`
 	Floors       int `default:"2" help:"Floor reports on their way. Each may arrive late, never, or again and again, until the newest pushes out the oldest."`
 	Answers      int `default:"1" help:"Mirror fetch answers on their way, in any order."`
 
@@ -47,6 +48,9 @@ func (b Bounds) String() string {
 	say(b.Crashes, "crashes")
 	say(b.Ticks, "clock steps")
 	say(b.Releases, "releases")
+	if b.MinISR > 1 {
+		say(b.MinISR, "min ISR")
+	}
 	say(b.Floors, "floors in flight")
 	say(b.Answers, "answers in flight")
 	for _, f := range []struct {

@@ -247,6 +247,9 @@ func (w *world) floorLeaves(i int, e highwater.PublishFloor) {
 		return
 	}
 	w.say("%s states floor %d of source epoch %d, ISR %v", w.cl[i].name, e.Floor, e.SourceEpoch, e.ISR)
+	if int(e.ISRSize) < w.bounds.MinISR && e.Floor > w.highestStated(i, e) {
+		w.foundIf("R5", "%s states floor %d on %d in-sync replicas; min ISR is %d", w.cl[i].name, e.Floor, e.ISRSize, w.bounds.MinISR)
+	}
 	w.state(statement{int8(i - 1), e.Epoch, e.SourceEpoch, e.Floor})
 	if e.Floor == 0 && w.produced == 0 {
 		return // of the empty log: nothing depends on when it arrives but that it is first
@@ -255,6 +258,16 @@ func (w *world) floorLeaves(i int, e highwater.PublishFloor) {
 		Floor: e.Floor, ISRSize: e.ISRSize, MinISR: e.MinISR, DestEpoch: e.DestEpoch, Seq: e.Seq}
 	all := append(w.floors[:len(w.floors):len(w.floors)], floorOnWay{report})
 	w.floors = all[max(0, len(all)-w.bounds.Floors):]
+}
+
+// highestStated is the floor stated before, in the same source epoch and registration.
+func (w *world) highestStated(i int, e highwater.PublishFloor) core.Offset {
+	for _, s := range w.stated {
+		if int(s.dest) == i-1 && s.re == e.Epoch && s.epoch == e.SourceEpoch {
+			return s.floor
+		}
+	}
+	return core.Unknown
 }
 
 func (w *world) state(s statement) {

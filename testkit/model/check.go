@@ -9,6 +9,9 @@ import (
 // checkAdvance is I05 and I16, at the instant HW moves: every registered mirror has stated at least that
 // floor, in exactly this leader epoch and under this registration.
 func (w *world) checkAdvance(b *broker, e highwater.HighWatermarkAdvanced) {
+	if len(e.Replicas) < w.bounds.MinISR {
+		w.foundIf("R5", "HW moves %d -> %d on %d in-sync replicas; min ISR is %d", e.From, e.To, len(e.Replicas), w.bounds.MinISR)
+	}
 	mask := uint8(0)
 	for _, g := range e.Gates {
 		dest := int8(0)

@@ -22,17 +22,17 @@ func (w *world) hear(i int, id core.ReplicaID) {
 		return
 	}
 	img := highwater.AppliedImage{
-		Epoch: c.epoch, PartitionEpoch: c.pe, ISR: slices.Clone(c.isr), MinISR: 1, Version: c.version, LastUnclean: c.lastUnclean,
+		Epoch: c.epoch, PartitionEpoch: c.pe, ISR: slices.Clone(c.isr), MinISR: int32(w.bounds.MinISR), Version: c.version, LastUnclean: c.lastUnclean,
 	}
 	lead := partition.Lead{Epoch: c.epoch, Replicas: []core.ReplicaID{1, 2}}
 	if i > 0 {
 		lead.Role, lead.Mirror, lead.Session = partition.Mirroring, "dr", c.session
 		img.Mode = highwater.Mirroring
-		img.MirrorOf = highwater.MirrorOf{Mirror: "dr", PinnedISR: 1, Reporting: true, Epoch: c.reportingUnder}
+		img.MirrorOf = highwater.MirrorOf{Mirror: "dr", PinnedISR: int32(w.bounds.MinISR), Reporting: true, Epoch: c.reportingUnder}
 	} else {
 		for d, re := range w.gates {
 			if re != 0 {
-				img.Gates = append(img.Gates, highwater.Gate{Key: keys[d], Epoch: re, MinISR: 1})
+				img.Gates = append(img.Gates, highwater.Gate{Key: keys[d], Epoch: re, MinISR: int32(w.bounds.MinISR)})
 			} else if d < w.n-1 && w.releases > 0 {
 				img.Released = append(img.Released, keys[d])
 			}

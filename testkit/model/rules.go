@@ -17,6 +17,18 @@ import (
 // carriers are the packages of the machines that the search drives.
 var carriers = []string{"actors/core/highwater", "actors/core/partition"}
 
+// outside lists rules about what the search leaves out, so that nobody waits for a counterexample.
+var outside = map[string]string{
+	"followSourceStart": "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
+	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
+	"producersFollowTheLog": "idempotent producers", "duplicateWaitsForOriginal": "idempotent producers",
+	"nameSlowestMirror": "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",
+	"boundPurgatory": "refusals", "ledgerWeakAcks": "acks=1", "countWeakAcks": "acks=1",
+	"mirrorsAreReadOnly": "clients of the destination", "gateStartIsLEO": "evidence and claims",
+	"raiseEpochAboveSource": "destination epochs start far above", "joinerHoldsFloor": "liveness",
+	"quarantineBeforeTruncation": "side files",
+}
+
 // rules builds this program with switches and runs the scenarios with one rule off at a time. A rule that
 // no scenario misses is reported as such: other tests notice it, this search does not.
 func (c *Command) rules() error {
@@ -46,14 +58,19 @@ func (c *Command) rules() error {
 		return fmt.Errorf("build with switches: %w\n%s", err, out)
 	}
 	fmt.Printf("%-7s %-26s %7s  %s\n", "RULING", "SWITCH", "SECONDS", "COUNTEREXAMPLE")
-	found := 0
+	found, tried := 0, 0
 	for _, r := range all {
 		began := time.Now()
-		how, trace, err := c.without(binary, r)
-		if err != nil {
+		var how, trace string
+		var err error
+		if why, out := outside[r.Switch]; out {
+			fmt.Printf("%-7s %-26s %7s  outside the model: %s\n", r.Ruling, r.Switch, "", why)
+			continue
+		}
+		if how, trace, err = c.without(binary, r); err != nil {
 			return err
 		}
-		if how == "" {
+		if tried++; how == "" {
 			how = "not reachable within bounds"
 		} else {
 			found++
@@ -63,7 +80,7 @@ func (c *Command) rules() error {
 			fmt.Print(trace)
 		}
 	}
-	fmt.Printf("%d of %d rules have a counterexample within bounds\n", found, len(all))
+	fmt.Printf("%d of %d rules have a counterexample within bounds; %d are outside the model\n", found, tried, len(all)-tried)
 	return nil
 }
 
