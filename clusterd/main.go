@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -24,8 +25,7 @@ type program struct {
 
 type serve struct{ config.Config }
 
-// Run serves until SIGTERM or SIGINT. Exit codes: 0 closed cleanly, 1 could not start or serve, 3 gave up
-// (panics over and over, or the control quorum lost).
+// Run serves until SIGTERM or SIGINT.
 func (s *serve) Run(file *config.File) error {
 	file.Into(&s.Config)
 	if err := s.Check(); err != nil {
@@ -41,20 +41,35 @@ func (s *serve) Run(file *config.File) error {
 	return daemon.Run(ctx, s.Config, log, os.Stdout)
 }
 
-func main() {
+// Exit codes: 0 closed cleanly, 1 could not start or serve, wrong arguments included. The cluster itself ends the
+// process with 3 when it gives up: panics over and over, or the control quorum lost.
+const exitError = 1
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	ended := -1
+	failed := func(err error) int {
+		fmt.Fprintf(stderr, "clusterd: %v\n", err)
+		return exitError
+	}
+	file, err := config.ReadFile(args)
+	if err != nil {
+		return failed(err)
+	}
 	var p program
-	file, err := config.ReadFile(os.Args[1:])
-	options := []kong.Option{kong.Name("clusterd"), kong.Description("A Kafka cluster in one process, mirrored synchronously to others."),
-		kong.ShortUsageOnError(), kong.DefaultEnvars("LOCKSTEP"), kong.BindTo(os.Stdout, (*io.Writer)(nil))}
-	if err == nil {
-		options = append(options, kong.Resolvers(file), kong.Bind(file))
+	parser := kong.Must(&p, kong.Name("clusterd"), kong.Description("A Kafka cluster in one process, mirrored synchronously to others."),
+		kong.DefaultEnvars("LOCKSTEP"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { ended = code }),
+		kong.BindTo(stdout, (*io.Writer)(nil)), kong.Resolvers(file), kong.Bind(file))
+	ctx, err := parser.Parse(args)
+	if ended >= 0 {
+		return ended // --help
 	}
-	parser := kong.Must(&p, options...)
-	parser.FatalIfErrorf(err)
-	ctx, err := parser.Parse(os.Args[1:])
-	parser.FatalIfErrorf(err)
+	if err != nil {
+		return failed(fmt.Errorf("%w; clusterd --help lists commands and flags", err))
+	}
 	if err := ctx.Run(); err != nil {
-		parser.Errorf("%s", err)
-		os.Exit(1)
+		return failed(err)
 	}
+	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"lockstep/actors/core/controller"
 )
@@ -17,7 +18,7 @@ import (
 type Config struct {
 	ClusterID      string            `name:"cluster-id" help:"Name of this cluster, [A-Za-z0-9_-]{1,64}. Drawn and stored in the data directories when absent."`
 	DataDir        []string          `name:"data-dir" default:"./data" help:"Directory of one logical broker's volume; repeat it, or separate by commas, for each broker. A single one holds sub-directories for --brokers."`
-	Brokers        int               `name:"brokers" help:"Logical brokers inside a single --data-dir, default 3."`
+	Brokers        Count             `name:"brokers" help:"Logical brokers inside a single --data-dir, default 3."`
 	KafkaListen    string            `name:"kafka-listen" default:"127.0.0.1:9092" help:"Kafka listener of broker 1; the others take the next ports. Port 0 lets the system choose each."`
 	Advertise      string            `name:"advertise" help:"host or host:port that Kafka clients are told for broker 1; the others take the next ports."`
 	NATSListen     string            `name:"nats-listen" xor:"nats" help:"Listener of the embedded NATS server, default 127.0.0.1:4222."`
@@ -30,6 +31,22 @@ type Config struct {
 	SegmentBytes   int64             `name:"segment-bytes" default:"67108864" help:"Size of a commit log segment of a volume."`
 	InsecureListen bool              `name:"insecure-listen" help:"Allow plaintext listeners beyond loopback."`
 	Debug          bool              `name:"debug" help:"Log every event of the data plane."`
+}
+
+// maxBrokers is how many logical brokers a process may have: each is a volume, a listener and a share of memory.
+const maxBrokers = 100
+
+// Count is a number of brokers; 0: none was given.
+type Count int
+
+// UnmarshalText implements encoding.TextUnmarshaler: a zero that was given is not one that was left out.
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > maxBrokers {
+		return fmt.Errorf("%q: use 1 to %d", text, maxBrokers)
+	}
+	*c = Count(n)
+	return nil
 }
 
 var clusterID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -49,21 +66,27 @@ func (c *Config) Check() error {
 	if c.SegmentBytes < 1<<20 || c.SegmentBytes > 1<<32 {
 		return fmt.Errorf("--segment-bytes %d: use 1048576 to 4294967296", c.SegmentBytes)
 	}
+	if err := c.validateNATS(); err != nil {
+		return err
+	}
 	return c.validateSettings()
 }
 
 func (c *Config) validateDirs() error {
-	if len(c.DataDir) > 1 && c.Brokers != 0 && c.Brokers != len(c.DataDir) {
-		return fmt.Errorf("--brokers %d disagrees with %d --data-dir: leave --brokers out, each directory is one broker", c.Brokers, len(c.DataDir))
+	if n := int(c.Brokers); n != 0 && len(c.DataDir) > 1 && n != len(c.DataDir) {
+		return fmt.Errorf("--brokers %d disagrees with %d --data-dir: leave --brokers out, each directory is one broker", n, len(c.DataDir))
 	}
-	if c.Brokers < 0 || c.Brokers > 100 {
-		return fmt.Errorf("--brokers %d: use 1 to 100", c.Brokers)
+	if n := c.brokers(); n < 1 || n > maxBrokers {
+		return fmt.Errorf("%d brokers, by --brokers or one for each --data-dir: use 1 to %d", n, maxBrokers)
+	}
+	if len(c.DataDir) == 0 {
+		return fmt.Errorf("--data-dir is empty: give the directory of broker 1")
 	}
 	seen := map[string]int{}
 	for i, dir := range c.DataDir {
 		path, err := filepath.Abs(dir)
-		if err != nil || dir == "" {
-			return fmt.Errorf("--data-dir %q is not a path", dir)
+		if err != nil || dir == "" || strings.ContainsRune(dir, 0) {
+			return fmt.Errorf("--data-dir %q is not a path: give the directory of broker %d", dir, i+1)
 		}
 		if first, twice := seen[path]; twice {
 			return fmt.Errorf("--data-dir %s is given to brokers %d and %d: each needs its own", dir, first, i+1)
@@ -98,8 +121,12 @@ func (c *Config) validateListeners() error {
 		}
 	}
 	if c.Advertise != "" {
-		if _, _, err := splitPort(c.Advertise); err != nil && net.ParseIP(c.Advertise) == nil && !hostName.MatchString(c.Advertise) {
+		host, port, err := splitPort(c.Advertise)
+		switch bare := err != nil; {
+		case bare && net.ParseIP(c.Advertise) == nil && !hostName.MatchString(c.Advertise), !bare && host == "":
 			return fmt.Errorf("--advertise %q: use host or host:port", c.Advertise)
+		case !bare && (port == 0 || port+c.brokers()-1 > 65535):
+			return fmt.Errorf("--advertise %q: %d brokers are told ports %d to %d; use 1 to 65535", c.Advertise, c.brokers(), port, port+c.brokers()-1)
 		}
 	}
 	return nil
@@ -133,10 +160,10 @@ func (c *Config) validateSettings() error {
 	for name, value := range c.Set {
 		setting, known := controller.FindSetting(name)
 		if !known {
-			return fmt.Errorf("unknown setting %s=%s in --set or %s; names are Kafka's", name, value, c.fileName())
+			return fmt.Errorf("setting %s=%s, from --set, LOCKSTEP_SET or %s, is unknown: %s", name, value, c.fileName(), nearest(name))
 		}
 		if text := setting.Check(value); text != "" {
-			return fmt.Errorf("%s", text)
+			return fmt.Errorf("setting from --set, LOCKSTEP_SET or %s: %s", c.fileName(), text)
 		}
 	}
 	return nil
@@ -154,8 +181,8 @@ func (c *Config) brokers() int {
 	switch {
 	case len(c.DataDir) > 1:
 		return len(c.DataDir)
-	case c.Brokers > 0:
-		return c.Brokers
+	case c.Brokers != 0:
+		return int(c.Brokers)
 	default:
 		return 3
 	}

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,10 +73,14 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 }
 
 func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
-	broken := filepath.Join(t.TempDir(), "broken.properties")
-	if err := os.WriteFile(broken, []byte("cluster-idd=x\n"), 0o600); err != nil {
-		t.Fatal(err)
+	written := func(text string) string {
+		path := filepath.Join(t.TempDir(), "broken.properties")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
+	broken := written("cluster-idd=x\n")
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -87,13 +93,39 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 		{[]string{"--kafka-listen", "127.0.0.1"}, []string{"host:port"}},
 		{[]string{"--data-dir", "x", "--data-dir", "./x"}, []string{"--data-dir", "brokers 1 and 2"}},
 		{[]string{"--data-dir", "x", "--data-dir", "y", "--brokers", "3"}, []string{"--brokers 3"}},
-		{[]string{"--set", "num.partition=1"}, []string{"num.partition", "Kafka's"}},
-		{[]string{"--set", "num.partitions=0"}, []string{"num.partitions"}},
+		{[]string{"--data-dir", ""}, []string{"--data-dir", "broker 1"}},
+		{[]string{"--data-dir", "a\x00b"}, []string{"--data-dir", "broker 1"}},
+		{[]string{"--brokers", "0"}, []string{"--brokers", `"0"`, "1 to 100"}},
+		{[]string{"--brokers=-1"}, []string{"--brokers", `"-1"`, "1 to 100"}},
+		{[]string{"--brokers", "101"}, []string{"--brokers", `"101"`, "1 to 100"}},
+		{slices.Repeat([]string{"--data-dir", "x"}, 2), []string{"--data-dir x", "brokers 1 and 2"}},
+		{manyDirs(101), []string{"101 brokers", "--data-dir", "1 to 100"}},
+		{[]string{"--brokers", "x"}, []string{"--brokers", `"x"`, "1 to 100"}},
+		{[]string{"--set", "num.partition=1"}, []string{"num.partition=1", "--set", "Kafka's", "num.partitions?"}},
+		{[]string{"--set", "nothing.like.this=1"}, []string{"nothing.like.this=1", "Kafka's", "kafka-configs"}},
+		{[]string{"--set", "num.partitions=0"}, []string{"--set", "num.partitions"}},
+		{[]string{"--set", "num.partitions"}, []string{"--set", "num.partitions", "<key>=<value>"}},
+		{[]string{"--nats-url", "http://broker:4222"}, []string{"--nats-url", "http://broker:4222", `"http"`, "nats://host:port"}},
+		{[]string{"--nats-url", ":::"}, []string{"--nats-url", ":::", "nats://host:port"}},
+		{[]string{"--nats-url", "nats://"}, []string{"--nats-url", "no host"}},
+		{[]string{"--nats-url", "nats://a:4222,ftp://b"}, []string{"--nats-url", `"ftp"`}},
+		{[]string{"--nats-url", "nats://a:99999"}, []string{"--nats-url", "99999", "65535"}},
+		{[]string{"--nats-url", "nats://a:0"}, []string{"--nats-url", `"0"`}},
+		{[]string{"--nats-url", "nats://a:4222/path"}, []string{"--nats-url", "/path"}},
+		{[]string{"--nats-url", "nats://me:secret@a:4222"}, []string{"--nats-url", "lockstep.nats.url", "--nats-advertise"}},
+		{[]string{"--nats-advertise", "https://a"}, []string{"--nats-advertise", "https://a", "nats://host:port"}},
+		{[]string{"--advertise", "kafka:65534"}, []string{"--advertise", "kafka:65534", "65536"}},
+		{[]string{"--advertise", "kafka:0"}, []string{"--advertise", "kafka:0"}},
+		{[]string{"--advertise", ":9092"}, []string{"--advertise", ":9092", "host:port"}},
 		{[]string{"--segment-bytes", "5"}, []string{"--segment-bytes 5"}},
 		{[]string{"--durability", "maybe"}, []string{"durability", "fsync"}},
 		{[]string{"--nats-url", "nats://x", "--nats-listen", "127.0.0.1:1"}, []string{"nats-listen", "nats-url"}},
-		{[]string{"--config", "/does/not/exist"}, []string{"--config", "/does/not/exist"}},
-		{[]string{"--config", broken}, []string{"line 1", "cluster-idd"}},
+		{[]string{"--config", "/does/not/exist"}, []string{"--config /does/not/exist", "no such file", "leave it out"}},
+		{[]string{"--config", t.TempDir()}, []string{"--config", "is a directory", "properties file"}},
+		{[]string{"--config", broken}, []string{"--config", "line 1", "cluster-idd", "--help"}},
+		{[]string{"--config", written("no key here")}, []string{"--config", "line 1", "no key here", "key=value"}},
+		{[]string{"--config", written("\n\n" + strings.Repeat("x", 1<<20))}, []string{"--config", "after line 2", "too long"}},
+		{[]string{"--config", written("brokers=1\nbrokers=2\n")}, []string{"--config", "brokers twice"}},
 	} {
 		_, err := load(t, c.args...)
 		if err == nil {
@@ -105,6 +137,53 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 				t.Errorf("%v: %q does not say %q", c.args, err, part)
 			}
 		}
+	}
+}
+
+func manyDirs(n int) (args []string) {
+	for i := range n {
+		args = append(args, "--data-dir", fmt.Sprint("x", i))
+	}
+	return args
+}
+
+// What the environment says is checked like a flag, and the error says where it came from.
+func TestErrorsOfTheEnvironmentNameItsVariable(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		want  []string
+	}{
+		"LOCKSTEP_SEGMENT_BYTES": {"x", []string{"--segment-bytes", `LOCKSTEP_SEGMENT_BYTES="x"`}},
+		"LOCKSTEP_BROKERS":       {"0", []string{"--brokers", `"0"`, "1 to 100"}},
+		"LOCKSTEP_DURABILITY":    {"maybe", []string{"--durability", "maybe", "fsync"}},
+		"LOCKSTEP_SET":           {"num.partition=2", []string{"LOCKSTEP_SET", "num.partition=2", "num.partitions?"}},
+		"LOCKSTEP_CONFIG":        {"/does/not/exist", []string{"--config", "/does/not/exist"}},
+		"LOCKSTEP_NATS_URL":      {"http://x", []string{"--nats-url", "http://x", "nats://host:port"}},
+		"LOCKSTEP_KAFKA_LISTEN":  {"x", []string{"--kafka-listen", `"x"`, "host:port"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, c.value)
+			_, err := load(t)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestAddressesOfNATSThatAreGood(t *testing.T) {
+	for _, url := range []string{"nats://a:4222", "a:4222", "tls://a", "ws://[::1]:80", "nats://a:1, nats://b:2"} {
+		if _, err := load(t, "--nats-url", url); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if _, err := load(t, "--nats-url", "nats://me:secret@a:4222", "--nats-advertise", "nats://a:4222"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -24,12 +24,12 @@ func ReadFile(args []string) (*File, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("--config %s: %w", path, err)
+		return nil, fmt.Errorf("--config %s: %w; give a properties file that exists, or leave it out", path, err)
 	}
 	defer f.Close()
-	values, err := properties(f, path)
+	values, err := properties(f)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	return &File{path: path, values: values}, nil
 }
@@ -64,21 +64,26 @@ type property struct {
 	line       int
 }
 
-func properties(f *os.File, path string) ([]property, error) {
+func properties(f *os.File) ([]property, error) {
 	var list []property
 	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
+	n := 0
+	for lines.Scan() {
+		n++
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fmt.Errorf("%s line %d: %q is not key=value", path, n, line)
+			return nil, fmt.Errorf("line %d: %.80q is not key=value; a comment begins with #", n, line)
 		}
 		list = append(list, property{strings.TrimSpace(key), strings.TrimSpace(value), n})
 	}
-	return list, lines.Err()
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("after line %d: %w; give a properties file", n, err)
+	}
+	return list, nil
 }
 
 // Validate implements kong.Resolver: a name that is no flag and no setting is an error, or a misspelt line
@@ -92,7 +97,7 @@ func (f *File) Validate(app *kong.Application) error {
 	}
 	for _, p := range f.values {
 		if !strings.Contains(p.key, ".") && !flags[p.key] {
-			return fmt.Errorf("%s line %d: %q is neither a flag nor a setting of Kafka's", f.path, p.line, p.key)
+			return fmt.Errorf("--config %s: line %d: %q is neither a flag nor a setting of Kafka's; clusterd --help lists the flags", f.path, p.line, p.key)
 		}
 	}
 	return nil
@@ -117,7 +122,7 @@ func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, err
 	case flag.IsSlice():
 		return found, nil
 	case len(found) > 1:
-		return nil, fmt.Errorf("%s names %s twice", f.path, flag.Name)
+		return nil, fmt.Errorf("--config %s names %s twice: keep one line", f.path, flag.Name)
 	default:
 		return found[0], nil
 	}

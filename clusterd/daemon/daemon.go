@@ -85,6 +85,9 @@ func (d *Daemon) start() error {
 			}
 		}
 	}()
+	if err := errors.Join(portFree("--nats-listen", d.config.NATSListen), portFree("--http-listen", d.config.HTTPListen)); err != nil {
+		return err
+	}
 	if d.store, err = openStore(d.config, d.machine, d.log); err != nil {
 		return err
 	}
@@ -117,12 +120,28 @@ func (d *Daemon) listen() (list []net.Listener, err error) {
 			for _, l := range list {
 				l.Close()
 			}
-			return nil, fmt.Errorf("--kafka-listen %s, broker %d: %w", d.config.KafkaListen, i+1, err)
+			return nil, fmt.Errorf("--kafka-listen %s, broker %d: %w; %s", d.config.KafkaListen, i+1, err, listenRemedy)
 		}
 		list = append(list, l)
 	}
 	return list, nil
 }
+
+// portFree finds out before a volume is opened and an epoch is spent: NATS itself only says after ten seconds that it
+// is not ready.
+func portFree(flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w; %s", flag, address, err, listenRemedy)
+	}
+	return l.Close()
+}
+
+// listenRemedy is what an operator can do about an address that cannot be listened on.
+const listenRemedy = "stop what holds the port, or choose an address of this machine with a free one"
 
 func (d *Daemon) options(listeners []net.Listener) broker.Options {
 	c := d.config

@@ -30,7 +30,7 @@ type httpServer struct {
 func serveHTTP(d *Daemon) (*httpServer, error) {
 	l, err := net.Listen("tcp", d.config.HTTPListen)
 	if err != nil {
-		return nil, fmt.Errorf("--http-listen %s: %w", d.config.HTTPListen, err)
+		return nil, fmt.Errorf("--http-listen %s: %w; %s", d.config.HTTPListen, err, listenRemedy)
 	}
 	h := &httpServer{daemon: d, listener: l, ended: make(chan struct{})}
 	mux := http.NewServeMux()

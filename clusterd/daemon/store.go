@@ -3,9 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -98,42 +96,6 @@ func (s *store) report(id core.ReplicaID, r volume.Report) {
 	}
 	if r.Rebuilt != "" {
 		s.log.Warn("index of the volume was made again from its log", "broker", int(id), "why", r.Rebuilt)
-	}
-}
-
-// identify finds the cluster's name: the flag, else what the directories say, else a fresh one. The
-// volumes check it again, each against its own.
-func identify(c config.Config) (core.ClusterID, error) {
-	found := core.ClusterID("")
-	for i, dir := range c.Dirs() {
-		open, err := vfs.OpenReal(filepath.Join(dir, "log"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("--data-dir %s: %w", dir, err)
-		}
-		meta, err := log.ReadMeta(open)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil: // the volume's own open says what to do about it
-		case c.ClusterID != "" && meta.Cluster != core.ClusterID(c.ClusterID):
-			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, not to --cluster-id %s: give the right one of them", dir, meta.Cluster, c.ClusterID)
-		case meta.Broker != core.ReplicaID(i+1):
-			return "", fmt.Errorf("--data-dir %s belongs to broker %d of cluster %s, not to broker %d: give the directories in the order of the brokers", dir, meta.Broker, meta.Cluster, i+1)
-		case found != "" && meta.Cluster != found:
-			return "", fmt.Errorf("--data-dir %s belongs to cluster %s, another one to cluster %s: give directories of one cluster", dir, meta.Cluster, found)
-		default:
-			found = meta.Cluster
-		}
-	}
-	switch {
-	case c.ClusterID != "":
-		return core.ClusterID(c.ClusterID), nil
-	case found != "":
-		return found, nil
-	default:
-		return core.ClusterID(config.DrawClusterID()), nil
 	}
 }
 
