@@ -17,10 +17,11 @@ import (
 )
 
 type journalCommand struct {
-	Dump    journalDump    `cmd:"" help:"Show entries. Safe on a live or copied directory. With --topic --partition --offset: who had the record, and what released its ack."`
-	Verify  journalVerify  `cmd:"" help:"Check every CRC, the hash chain, pins and witnesses. Safe on a live or copied directory. Exit code 2 when something is wrong."`
-	Rebuild journalRebuild `cmd:"" help:"Make the index of a stopped volume again from its commit log."`
-	Forget  journalForget  `cmd:"" name:"forget-volume" help:"Drop a lost volume from the control quorum of a stopped cluster."`
+	Dump       journalDump       `cmd:"" help:"Show entries. Safe on a live or copied directory. With --topic --partition --offset: who had the record, and what released its ack."`
+	Verify     journalVerify     `cmd:"" help:"Check every CRC, the hash chain, pins and witnesses. Safe on a live or copied directory. Exit code 2 when something is wrong."`
+	Rebuild    journalRebuild    `cmd:"" help:"Make the index of a stopped volume again from its commit log."`
+	Quarantine journalQuarantine `cmd:"" help:"List what truncations cut out of mirrored logs, and check it. Exit code 2 when a file is not what was cut."`
+	Forget     journalForget     `cmd:"" name:"forget-volume" help:"Drop a lost volume from the control quorum of a stopped cluster."`
 }
 
 type dataDirs struct {

@@ -2,11 +2,12 @@ package broker
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/partition"
+	"lockstep/journal/quarantine"
 	"lockstep/protocol/batch"
 )
 
@@ -41,55 +42,38 @@ func (r *Replica) catchUp(e partition.ReadLeaderLog) {
 	r.partition.Tell(push)
 }
 
-// quarantine copies what a truncation will cut into a side file before anything is cut (R11, F43). When
-// it fails the truncation does not happen: the fetcher runs its divergence check again.
+// quarantine copies what a truncation will cut into a side file before anything is cut (R11, F43). When it
+// fails nothing is cut, and whoever asked for the truncation is told, so that it asks again.
 func (r *Replica) quarantine(e partition.QuarantineRange) {
-	path, err := r.writeQuarantine(e.From, e.To)
+	log := r.broker.cluster.system.Logger.With("replica", string(r.stream), "mirror", string(e.Mirror), "from", int64(e.From), "to", int64(e.To))
+	path, err := quarantine.Write(r.broker.slot.Dir, quarantine.Note{
+		Topic: r.id.Topic.String(), Partition: r.id.Index, From: int64(e.From), To: int64(e.To), Mirror: string(e.Mirror),
+		SourceEpoch: int32(e.SourceEpoch), LeaderEpoch: int32(e.Epoch), Reason: e.Reason, Time: time.UnixMilli(r.broker.cluster.Now().Wall).UTC(),
+	}, func(w io.Writer) error { return r.copyRange(w, e.From, e.To) })
 	if err != nil {
-		r.broker.cluster.system.Logger.Error("quarantine failed, nothing was truncated", "replica", string(r.stream), "from", int64(e.From), "to", int64(e.To), "err", err)
+		log.Error("quarantine failed, nothing was truncated: free space on the volume", "err", err)
+		r.partition.Tell(partition.QuarantineFailed{Session: e.Session, From: e.From, To: e.To, Text: err.Error()})
 		return
 	}
-	r.broker.cluster.system.Logger.Warn("range moved to quarantine", "replica", string(r.stream), "from", int64(e.From), "to", int64(e.To), "reason", e.Reason, "file", path)
+	log.Warn("range moved to quarantine; clusterctl journal quarantine lists it", "reason", e.Reason, "file", path)
 	r.partition.Tell(partition.Quarantined{Session: e.Session, From: e.From, To: e.To})
 }
 
-func (r *Replica) writeQuarantine(from, to core.Offset) (path string, err error) {
-	dir := filepath.Join(r.broker.slot.Dir, "quarantine")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d.batches", r.id.Topic, r.id.Index, from, to))
-	f, err := os.Create(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
+func (r *Replica) copyRange(w io.Writer, from, to core.Offset) error {
 	for at := from; at < to; {
 		batches, err := r.read(at, to, catchUpBytes)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if len(batches) == 0 {
-			return "", fmt.Errorf("log of %s ends at %d, before %d", r.stream, at, to)
+			return fmt.Errorf("log of %s ends at %d, before %d", r.stream, at, to)
 		}
 		for _, b := range batches {
-			if _, err := f.Write(b.Bytes); err != nil {
-				return "", err
+			if _, err := w.Write(b.Bytes); err != nil {
+				return err
 			}
 			at = b.Last + 1
 		}
 	}
-	if err := f.Sync(); err != nil {
-		return "", err
-	}
-	return path, syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return nil
 }

@@ -39,6 +39,7 @@ type homeLog struct {
 	first                 core.Offset // where an empty log begins
 	hw                    core.Offset
 	diverge               bool // refuse every cut
+	unsaved               int  // so many cuts find the disk full
 	floor                 *highwater.PublishFloor
 	appends               int
 	adopts                []partition.AdoptSource
@@ -173,6 +174,10 @@ func (l *homeLog) take(cmd partition.Command) partition.MirrorAnswered {
 			return a
 		}
 		if c.EndOffset < l.end() && len(l.batches) > 0 {
+			if l.unsaved > 0 {
+				l.unsaved--
+				return answer(partition.MirrorUnsaved, "no space left on device")
+			}
 			if l.diverge {
 				return answer(partition.MirrorDiverged, "cut below floor")
 			}

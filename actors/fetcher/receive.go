@@ -266,6 +266,11 @@ func (f *fetcher) receiveAnswer(m answered, now time.Time) {
 		f.mirror.count.divergences.Add(1)
 		c.phase = diverged
 		f.mirror.reports.diverged(c, a.Text)
+	case partition.MirrorUnsaved:
+		// Our own disk is full or failing. It heals when there is room: the partition waits and says so.
+		c.fail(now, perr.KafkaStorageError, a.Text)
+		f.mirror.reports.failing(c, f.mono())
+		c.retryAlignment(now, pace{f.mirror.config.FetchBackoff, maxBackoff})
 	case partition.MirrorRejected:
 		f.mirror.count.rejects.Add(1)
 		f.corrupt(c, fmt.Errorf("our partition refuses the batches: %s", a.Text), now)

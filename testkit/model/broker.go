@@ -234,7 +234,7 @@ func (w *world) answered(c *cluster, id core.ReplicaID, e partition.MirrorAnswer
 		if w.unclean == 0 && e.Ref == refCurrent {
 			w.found("I28", "%s is DIVERGED though every election was clean: %s", c.label(id), e.Text)
 		}
-	case partition.MirrorStale, partition.MirrorAgain, partition.MirrorEpochTooLow, partition.MirrorRejected:
+	case partition.MirrorStale, partition.MirrorAgain, partition.MirrorEpochTooLow, partition.MirrorRejected, partition.MirrorUnsaved:
 		f.ready = false
 	default:
 		panic(fmt.Sprintf("model: outcome %d", e.Outcome))

@@ -26,7 +26,7 @@ var outside = map[string]string{
 	"boundPurgatory": "refusals", "ledgerWeakAcks": "acks=1", "countWeakAcks": "acks=1",
 	"mirrorsAreReadOnly": "clients of the destination", "gateStartIsLEO": "evidence and claims",
 	"raiseEpochAboveSource": "destination epochs start far above", "joinerHoldsFloor": "liveness",
-	"quarantineBeforeTruncation": "side files",
+	"quarantineBeforeTruncation": "side files", "answerForgottenCuts": "side files",
 }
 
 // rules builds this program with switches and runs the scenarios with one rule off at a time. A rule that

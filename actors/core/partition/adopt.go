@@ -42,12 +42,20 @@ func (d *decision) adopt(c AdoptSource) {
 		d.diverged(c, why)
 		return
 	}
+	d.endAdoption()
 	d.emit(AdoptionBegan{Adopt: c, To: to})
 	if !quarantineBeforeTruncation {
 		d.cutAndAdopt()
 		return
 	}
-	d.late(QuarantineRange{Session: c.Session, From: to, To: s.leo, Reason: fmt.Sprintf("source epoch %d", c.SourceEpoch)})
+	d.quarantine(c, to, fmt.Sprintf("source epoch %d: the source's log parts from ours here", c.SourceEpoch))
+}
+
+// quarantine asks for what will be cut to be saved (F43).
+func (d *decision) quarantine(c AdoptSource, from core.Offset, reason string) {
+	d.late(QuarantineRange{
+		Session: c.Session, From: from, To: d.s.leo, Mirror: d.s.mirror, SourceEpoch: c.SourceEpoch, Epoch: d.s.epoch, Reason: reason,
+	})
 }
 
 // startOver follows a source whose log begins above our end: retention or DeleteRecords there went further than
@@ -55,6 +63,7 @@ func (d *decision) adopt(c AdoptSource) {
 // follows is another incarnation (R2, F52).
 func (d *decision) startOver(c AdoptSource) {
 	s := d.s
+	d.endAdoption()
 	d.emit(AdoptionBegan{Adopt: c, To: s.logStart})
 	if s.leo == s.logStart {
 		d.beginAt(c, s.leo)
@@ -64,7 +73,7 @@ func (d *decision) startOver(c AdoptSource) {
 		d.cutAndAdopt()
 		return
 	}
-	d.late(QuarantineRange{Session: c.Session, From: s.logStart, To: s.leo, Reason: gap(c, s.leo)})
+	d.quarantine(c, s.logStart, gap(c, s.leo))
 }
 
 func gap(c AdoptSource, end core.Offset) string {
@@ -137,6 +146,23 @@ func (d *decision) quarantined(c Quarantined) {
 		return
 	}
 	d.cutAndAdopt()
+}
+
+// unsaved gives a cut up: the disk would not take the copy. Whoever asked asks again.
+func (d *decision) unsaved(c QuarantineFailed) {
+	if a := d.s.adopting; a.on && a.adopt.Session == c.Session && a.to == c.From && d.s.leo == c.To {
+		d.emit(AdoptionEnded{})
+		d.answerMirror(a.adopt.Ref, MirrorUnsaved, fmt.Sprintf("records %d to %d must be cut and could not be saved first: %s", c.From, c.To-1, c.Text))
+	}
+}
+
+// endAdoption answers whoever asked for a cut that a change of seat or session forgets: unanswered, the
+// fetcher would wait for ever.
+func (d *decision) endAdoption() {
+	if a := d.s.adopting; a.on && answerForgottenCuts {
+		d.emit(AdoptionEnded{})
+		d.answerMirror(a.adopt.Ref, MirrorStale, "")
+	}
 }
 
 func (d *decision) cutAndAdopt() {

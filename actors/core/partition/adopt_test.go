@@ -238,3 +238,47 @@ func TestANewCopyBeginsAtTheSourcesLogStart(t *testing.T) {
 		t.Fatalf("what lay between 10 and 20 was never here, and nothing says so: %+v", a)
 	}
 }
+
+// A full disk takes no copy: nothing is cut, and the fetcher hears of it, or it would wait for ever.
+func TestACutThatCannotBeSavedIsGivenUp(t *testing.T) { // R11, F43
+	adopt := AdoptSource{Ref: 9, Session: 1, SourceEpoch: 9, EndEpoch: 6, EndOffset: 2, LastUnclean: core.NoEpoch, Stated: true}
+	b := mirrored(t, 5, 6, 7).do(adopt)
+	b.do(QuarantineFailed{Session: 1, From: 1, To: 3, Text: "of another range"})
+	if _, answered := effect[MirrorAnswered](b); answered {
+		t.Fatal("answered for another range")
+	}
+	b.do(QuarantineFailed{Session: 1, From: 2, To: 3, Text: "no space left on device"})
+	if a := b.answer(); a.Ref != 9 || a.Outcome != MirrorUnsaved || !strings.Contains(a.Text, "no space left") || b.s.leo != 3 {
+		t.Fatalf("%+v, LEO %d", a, b.s.leo)
+	}
+	b.do(Quarantined{Session: 1, From: 2, To: 3})
+	if b.s.leo != 3 {
+		t.Fatal("cut though nobody asks any more")
+	}
+	b.do(adopt).do(Quarantined{Session: 1, From: 2, To: 3})
+	if b.answer().Outcome != MirrorOK || b.s.leo != 2 {
+		t.Fatalf("%+v, LEO %d", b.answer(), b.s.leo)
+	}
+}
+
+// While a range is being saved the seat or the session may change, and the cut is forgotten. Whoever asked for
+// it must hear so: a fetcher without an answer never asks again.
+func TestAForgottenCutIsAnswered(t *testing.T) { // R11
+	for name, cmd := range map[string]Command{
+		"a higher epoch in place": Lead{Epoch: 101, Role: Mirroring, Session: 1, Replicas: []core.ReplicaID{1, 2}},
+		"another leader":          Follow{Epoch: 101, Leader: 2},
+		"a newer session":         Lead{Epoch: 100, Role: Mirroring, Session: 2, Replicas: []core.ReplicaID{1, 2}},
+		"stopping":                Lead{Epoch: 100, Role: Stopping, Session: 1, Replicas: []core.ReplicaID{1, 2}},
+		"the fence":               FenceMirror{Ref: 10, Session: 1},
+		"a newer check":           AdoptSource{Ref: 10, Session: 1, SourceEpoch: 10, EndEpoch: 6, EndOffset: 2, LastUnclean: core.NoEpoch, Stated: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := mirrored(t, 5, 6, 7)
+			b.do(AdoptSource{Ref: 9, Session: 1, SourceEpoch: 9, EndEpoch: 6, EndOffset: 2, LastUnclean: core.NoEpoch, Stated: true})
+			b.do(cmd)
+			if a := b.answer(); a.Ref != 9 || a.Outcome != MirrorStale {
+				t.Fatalf("answered %+v", a)
+			}
+		})
+	}
+}

@@ -74,6 +74,8 @@ func Apply(s *State, ev Event) {
 		}
 	case AdoptionBegan:
 		s.adopting, s.current = adoption{on: true, adopt: e.Adopt, to: e.To}, false
+	case AdoptionEnded:
+		s.adopting = adoption{}
 	case TermBegan:
 		s.beginTerm(e)
 	case SourceHeard:

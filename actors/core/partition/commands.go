@@ -83,6 +83,14 @@ type Quarantined struct {
 	To      core.Offset // exclusive: the LEO that was saved
 }
 
+// QuarantineFailed says that the range could not be saved, and why: nothing may be cut.
+type QuarantineFailed struct {
+	Session core.MirrorSession
+	From    core.Offset
+	To      core.Offset
+	Text    string
+}
+
 // FenceMirror ends mirroring: from its event on, answers of Session and older are refused, and the
 // last mirrored epoch is recorded once (C9). Keep tells which producer state survives (C13).
 type FenceMirror struct {
@@ -224,6 +232,7 @@ func (AppendBatch) isCommand()      {}
 func (AppendMirrored) isCommand()   {}
 func (AdoptSource) isCommand()      {}
 func (Quarantined) isCommand()      {}
+func (QuarantineFailed) isCommand() {}
 func (FenceMirror) isCommand()      {}
 func (WritePidReset) isCommand()    {}
 func (JoinLeader) isCommand()       {}

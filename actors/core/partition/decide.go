@@ -47,6 +47,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.adopt(c)
 	case Quarantined:
 		d.quarantined(c)
+	case QuarantineFailed:
+		d.unsaved(c)
 	case FenceMirror:
 		d.fence(c)
 	case WritePidReset:

@@ -55,6 +55,7 @@ const (
 	MirrorEpochTooLow               // our leader epoch must be raised first (D23)
 	MirrorDiverged                  // R11 forbids the truncation: data kept, an operator decides
 	MirrorRejected                  // the bytes are not a valid continuation of this log
+	MirrorUnsaved                   // what would be cut could not be saved first: nothing was cut, ask again
 )
 
 // MirrorFenced answers FenceMirror.
@@ -102,12 +103,17 @@ type ReadLeaderLog struct {
 	From   core.Offset
 }
 
-// QuarantineRange asks the performer to copy [From, To) into a side file, then to send Quarantined.
+// QuarantineRange asks the performer to copy [From, To) into a side file, then to send Quarantined, or
+// QuarantineFailed: one of the two always comes.
 type QuarantineRange struct {
 	Session core.MirrorSession
 	From    core.Offset
 	To      core.Offset // exclusive
-	Reason  string
+	Mirror  core.MirrorName
+	// SourceEpoch is the epoch that cuts; Epoch is that of this replica's own leadership.
+	SourceEpoch core.LeaderEpoch
+	Epoch       core.LeaderEpoch
+	Reason      string
 }
 
 // PublishView replaces what readers see. Always late: it never shows what is not on disk.

@@ -90,6 +90,8 @@ type (
 		Adopt AdoptSource
 		To    core.Offset
 	}
+	// AdoptionEnded forgets a cut that will not happen.
+	AdoptionEnded struct{}
 	// TermBegan makes every follower align again, under the adopted epoch and the session (R4).
 	TermBegan struct {
 		Term    core.MirrorTerm
@@ -125,6 +127,7 @@ func (AdmissionLearned) isEvent()     {}
 func (FetchParked) isEvent()          {}
 func (FetchesWoken) isEvent()         {}
 func (AdoptionBegan) isEvent()        {}
+func (AdoptionEnded) isEvent()        {}
 func (TermBegan) isEvent()            {}
 func (SourceHeard) isEvent()          {}
 func (Troubled) isEvent()             {}
@@ -147,6 +150,7 @@ func (AdmissionLearned) isVolatile()     {}
 func (FetchParked) isVolatile()          {}
 func (FetchesWoken) isVolatile()         {}
 func (AdoptionBegan) isVolatile()        {}
+func (AdoptionEnded) isVolatile()        {}
 func (TermBegan) isVolatile()            {}
 func (SourceHeard) isVolatile()          {}
 func (Troubled) isVolatile()             {}

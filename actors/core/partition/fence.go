@@ -20,6 +20,7 @@ func (d *decision) fence(c FenceMirror) {
 		lme, leo = s.lme, s.fencedLEO
 	}
 	if !s.wasFenced || s.mirroring || c.Session > s.fenced || lme != s.lme {
+		d.endAdoption()
 		d.emit(MirroringFenced{Session: c.Session, LME: lme, LEO: leo})
 	}
 	d.publish()

@@ -19,6 +19,7 @@ const (
 	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation
 	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
 	quarantineBeforeTruncation = true // R11, F43
+	answerForgottenCuts        = true // R11: whoever waits for a cut that will not happen asks again
 	requireNewEpochToLead      = true // R12, P1: a restart in place is a new epoch
 	countWeakAcks              = true // R13
 	fenceOldSessions           = true // C9: after the fence no older answer is appended

@@ -20,6 +20,7 @@ var (
 	followSourceStart          = rules.Kept("R2 followSourceStart")
 	followCleanLineage         = rules.Kept("R11 followCleanLineage")
 	quarantineBeforeTruncation = rules.Kept("R11 quarantineBeforeTruncation")
+	answerForgottenCuts        = rules.Kept("R11 answerForgottenCuts")
 	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")
 	countWeakAcks              = rules.Kept("R13 countWeakAcks")
 	fenceOldSessions           = rules.Kept("C9 fenceOldSessions")

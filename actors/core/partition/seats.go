@@ -19,6 +19,9 @@ func (d *decision) lead(c Lead) {
 	}
 	if s.leading() && c.Epoch == s.epoch {
 		role := s.role
+		if c.Session > s.session || c.Role != Mirroring {
+			d.endAdoption()
+		}
 		d.emit(LeadUpdated{Lead: c})
 		if role != c.Role {
 			d.wakeAll()
@@ -32,6 +35,7 @@ func (d *decision) lead(c Lead) {
 		return
 	}
 	d.failWaits()
+	d.endAdoption()
 	d.emit(LeaderEpochBegan{Epoch: c.Epoch, Start: s.leo})
 	d.emit(Led{Lead: c})
 	d.tell(highwater.LeaderStarted{
@@ -64,6 +68,7 @@ func (d *decision) follow(c Follow) {
 		return
 	}
 	d.failWaits()
+	d.endAdoption()
 	if s.leading() {
 		d.tell(highwater.StepDown{Epoch: s.epoch})
 	}
