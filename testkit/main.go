@@ -8,6 +8,7 @@ import (
 	"lockstep/testkit/crash"
 	"lockstep/testkit/model"
 	"lockstep/testkit/rules"
+	"lockstep/testkit/storm"
 )
 
 type program struct {
@@ -15,6 +16,7 @@ type program struct {
 	Crash   crash.Command   `cmd:"" help:"kill -9 of one clusterd under load, again and again; every acknowledged record must be there."`
 	Model   model.Command   `cmd:"" help:"Every schedule of a small mirrored partition, within bounds, through the shipped machines."`
 	Rules   rules.Command   `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`
+	Storm   storm.Command   `cmd:"" help:"Kills, pauses and cuts on both sides of a mirror at random instants, then failover; lost and twice must be 0."`
 }
 
 func main() {

@@ -170,6 +170,9 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Signal sends any signal; SIGQUIT makes the child write its goroutines into its log and end.
+func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
 // Pause is SIGSTOP; Resume is SIGCONT.
 func (p *Process) Pause() error  { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
