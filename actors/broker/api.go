@@ -106,6 +106,13 @@ func (c *Cluster) ReportFloor(id core.PartitionID, report highwater.ReportFloor)
 	}
 }
 
+// ReportReplicas does the same with the list of a peer that speaks only the KIP (R14).
+func (c *Cluster) ReportReplicas(id core.PartitionID, report highwater.ReportReplicas) {
+	if r, ok := c.Leader(id); ok {
+		r.highwater.Tell(report)
+	}
+}
+
 // ID is the broker's id within its cluster.
 func (b *Broker) ID() core.ReplicaID { return b.id }
 

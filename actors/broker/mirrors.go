@@ -50,7 +50,8 @@ func (c *Cluster) source(id core.TopicID) registration.Source {
 	if !known {
 		return registration.Source{}
 	}
-	return registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable}
+	return registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable,
+		ProvenOnly: t.Config[mirror.MinClassSetting] == mirror.ClassProven.Setting()}
 }
 
 // Mirror asks or tells (nil reply, reference 0) one mirror of this destination cluster. Local topics and

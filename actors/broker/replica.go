@@ -235,7 +235,7 @@ func appliedImage(img *image.Image, id core.PartitionID, p image.Partition) high
 		}
 	}
 	for _, g := range img.Sync[id.Topic].Gates {
-		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR})
+		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR, Plain: g.Plain})
 	}
 	switch roleOf(img, id.Topic) {
 	case partition.Writable:

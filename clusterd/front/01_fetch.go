@@ -62,6 +62,9 @@ func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond)}
 	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
 	q.mirror = f.takeReports(r, from)
+	if q.mirror.reportsAgain() {
+		q.late = sooner(q.late, time.Now().Add(listWait))
+	}
 	slot.OnClose(q.end)
 	slot.Turn(q.attempt)
 }

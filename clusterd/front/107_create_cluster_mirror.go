@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -49,6 +50,12 @@ func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, _ Cl
 			return
 		}
 		config[c.Name] = *c.Value
+	}
+	if class, given := config[mirror.MinClassSetting]; given {
+		if why := controller.CheckTopicSetting(mirror.MinClassSetting, class); why != "" {
+			refuse(perr.InvalidConfig, why)
+			return
+		}
 	}
 	switch {
 	case !mirrorNames.MatchString(r.MirrorName) || r.MirrorName == "." || r.MirrorName == "..":

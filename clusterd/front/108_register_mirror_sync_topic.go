@@ -15,7 +15,14 @@ import (
 // over the bus, which is why the work is a function of the cluster alone.
 
 func (f *Front) registerMirrorSyncTopic(r *messages.RegisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
-	Register(f.cluster, r, func(resp *messages.RegisterMirrorSyncTopicResponse) { slot.Reply(resp) })
+	begin := func() {
+		Register(f.cluster, r, func(resp *messages.RegisterMirrorSyncTopicResponse) { slot.Reply(resp) })
+	}
+	if registerNumbered(r) {
+		begin()
+		return
+	}
+	slot.inTurn(begin)
 }
 
 // Register asks the registration ledger once per topic and answers when all have been judged. reply runs

@@ -22,7 +22,14 @@ const (
 )
 
 func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
-	Unregister(f.cluster, r, func(resp *messages.UnregisterMirrorSyncTopicResponse) { slot.Reply(resp) })
+	begin := func() {
+		Unregister(f.cluster, r, func(resp *messages.UnregisterMirrorSyncTopicResponse) { slot.Reply(resp) })
+	}
+	if unregisterNumbered(r) {
+		begin()
+		return
+	}
+	slot.inTurn(begin)
 }
 
 // Unregister asks the registration ledger. reply runs on the ledger's goroutine, or on the caller's.

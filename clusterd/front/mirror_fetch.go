@@ -16,7 +16,9 @@ import (
 type mirrorFetch struct {
 	front   *Front
 	key     core.MirrorKey
+	plain   bool // the peer speaks only the KIP: lists instead of floors
 	reports map[core.PartitionID]report
+	soon    bool // a list is behind: the peer must be able to send the next one
 }
 
 // report is the standing of one reported partition when the request arrived.
@@ -28,7 +30,7 @@ type report struct {
 
 // takeReports hands the floors of a fetch to the leaders' HW actors. Only a key that this broker's image
 // has registered counts; anybody else's report is ignored and denied per partition, and never lets the
-// sender read above HW (C1, F47). A peer that speaks only the KIP brings no floors and is denied too.
+// sender read above HW (C1, F47).
 func (f *Front) takeReports(r *messages.FetchRequest, _ Client) *mirrorFetch {
 	if r.Version < 20 {
 		return nil
@@ -41,6 +43,7 @@ func (f *Front) takeReports(r *messages.FetchRequest, _ Client) *mirrorFetch {
 	}
 	floors := r.MirrorReplicaInfo.Floors
 	if floors == nil {
+		m.takeLists(r)
 		return m
 	}
 	m.key = core.MirrorKey{Cluster: core.ClusterID(floors.DestinationCluster), Mirror: core.MirrorName(floors.MirrorName)}
@@ -63,13 +66,13 @@ func (f *Front) takeReports(r *messages.FetchRequest, _ Client) *mirrorFetch {
 // the mirror's read above HW, neither its async reads (C1, C5).
 func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicID, epoch core.RegistrationEpoch) report {
 	for _, g := range img.Sync[topic].Gates {
-		if g.Key == key && g.Epoch == epoch {
-			return report{epoch: epoch}
+		if g.Key == key && (g.Epoch == epoch || epoch == unnamed && g.Plain) {
+			return report{epoch: g.Epoch}
 		}
 	}
 	entry, known := f.cluster.Registrations().Look(key, topic)
 	switch {
-	case known && entry.Epoch != 0 && entry.Epoch == epoch && tellPropagatingApart:
+	case known && entry.Epoch != 0 && (entry.Epoch == epoch || epoch == unnamed) && tellPropagatingApart:
 		return report{epoch: epoch, refusal: perr.MirrorRegistrationPropagating}
 	case known && entry.Released != 0:
 		told := registration.ReportTold{Key: key, Topic: topic, Number: entry.Released}
@@ -80,6 +83,9 @@ func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicI
 	}
 	return report{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released}
 }
+
+// unnamed stands for the registration of a peer that speaks only the KIP, which names none.
+const unnamed = core.RegistrationEpoch(-1)
 
 func floorOf(key core.MirrorKey, p messages.ReplicaFloorsPartition) highwater.ReportFloor {
 	return highwater.ReportFloor{
@@ -101,7 +107,7 @@ func (m *mirrorFetch) bound(id core.PartitionID, isolation int8) (partition.Posi
 	if m != nil {
 		if r, reported := m.reports[id]; reported {
 			if r.refusal == perr.None {
-				r = m.front.standing(m.front.broker.Image(), m.key, id.Topic, r.epoch)
+				r = m.front.standing(m.front.broker.Image(), m.key, id.Topic, m.named(r.epoch))
 				m.reports[id] = r
 			}
 			if r.refusal != perr.None && denyUnregistered {

@@ -9,5 +9,6 @@ var (
 	denyUnregistered          = rules.Kept("C1 denyUnregistered")
 	tellPropagatingApart      = rules.Kept("C1 tellPropagatingApart")
 	mirrorsAloneReadAboveHW   = rules.Kept("C1 mirrorsAloneReadAboveHW")
+	plainOneAtATime           = rules.Kept("C3 plainOneAtATime")
 	refuseSharedPrefix        = rules.Kept("C13 refuseSharedPrefix")
 )

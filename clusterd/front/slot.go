@@ -90,6 +90,11 @@ func (s *Slot) Wait(stop <-chan struct{}) (r kmsg.Response, ok bool) {
 		case <-stop:
 			return nil, false
 		}
+		select {
+		case <-stop:
+			return nil, false // both were true: nothing begins for a client that has gone
+		default:
+		}
 		s.mu.Lock()
 		render, how := s.render, s.outcome
 		s.mu.Unlock()

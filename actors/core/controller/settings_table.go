@@ -25,6 +25,7 @@ var Settings = []Setting{
 	{Name: "group.min.session.timeout.ms", Type: Int, Default: "6000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The shortest session a member may ask for."},
 	{Name: "index.interval.bytes", Type: Int, Default: "4096", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "Every batch is indexed" + kept + "."},
 	{Name: "leader.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled leaders" + kept + "."},
+	{Name: "lockstep.sync.min.class", Type: String, Default: "reported", Scope: TopicScope, Allowed: []string{"reported", "proven"}, Meaning: "What may make the topic SYNC: reported admits peers that speak only the KIP, proven refuses them. Also a setting of a mirror."},
 	{Name: "lockstep.weak.acks", Type: String, Default: "allow", Scope: TopicScope, Allowed: []string{"allow"}, Meaning: "What acks=0 and acks=1 meet on a topic that a mirror gates: allow counts and shows them."},
 	{Name: "max.compaction.lag.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Longest time before a record is compacted" + kept + "."},
 	{Name: "max.message.bytes", Type: Int, Default: "1048588", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "The largest record batch a client may write; batches that a mirror copies may be larger."},

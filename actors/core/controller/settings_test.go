@@ -50,7 +50,7 @@ func TestSettingsRefuseWhatKafkaRefuses(t *testing.T) {
 		{"retention.ms", "9223372036854775807", true}, {"retention.ms", "9223372036854775808", false},
 		{"segment.bytes", "2147483648", false}, {"unclean.leader.election.enable", "yes", false},
 		{"min.cleanable.dirty.ratio", "NaN", false}, {"min.cleanable.dirty.ratio", "0.7", true}, {"min.cleanable.dirty.ratio", "1.5", false},
-		{"compression.type", "zstd", true}, {"compression.type", "ZSTD", false}, {"lockstep.weak.acks", "allow", true}, {"lockstep.weak.acks", "never", false},
+		{"compression.type", "zstd", true}, {"compression.type", "ZSTD", false}, {"lockstep.sync.min.class", "proven", true}, {"lockstep.sync.min.class", "PROVEN", false}, {"lockstep.weak.acks", "allow", true}, {"lockstep.weak.acks", "never", false},
 		{"mirror.support.unclean.leader.election", "true", true}, {"leader.replication.throttled.replicas", "*", true},
 	} {
 		if text := CheckTopicSetting(c.name, c.value); (text == "") != c.ok || !c.ok && !strings.Contains(text, c.name) {

@@ -49,6 +49,8 @@ func Apply(s *State, ev Event) {
 		s.drop(e.Refs)
 	case FloorHeard:
 		s.heard(e)
+	case ListHeard:
+		s.listHeard(e)
 	case FloorStated:
 		s.floor = e.Floor
 		s.published = max(s.published, e.Floor)

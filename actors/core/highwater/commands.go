@@ -56,6 +56,8 @@ type Gate struct {
 	Epoch       core.RegistrationEpoch
 	Incarnation core.Incarnation // of the destination's data
 	MinISR      int32            // pinned at registration (F32)
+	// Plain: registered by a peer that speaks only the KIP. It is believed by its lists alone (R14).
+	Plain bool
 }
 
 // MirrorOf tells a destination partition whom it reports to.
@@ -116,6 +118,19 @@ type ReportFloor struct {
 	Seq         int64
 }
 
+// ReportReplicas is what a peer that speaks only the KIP says of its replicas, in a Fetch of its leader (R14).
+type ReportReplicas struct {
+	Key         core.MirrorKey
+	Epoch       core.RegistrationEpoch // as this broker's image has it: the peer names none
+	SourceEpoch core.LeaderEpoch       // CurrentLeaderEpoch of the fetch's own entry; NoEpoch: not stated
+	LastFetched core.LeaderEpoch       // LastFetchedEpoch of that entry; NoEpoch: not stated
+	Agrees      bool                   // our log up to FetchOffset ends in LastFetched
+	FetchOffset core.Offset
+	Replicas    []ReplicaLEO
+	ISR         []core.ReplicaID
+	MinISR      int32
+}
+
 // WeakAcked says that acks=0 or 1 was granted for [From, To) on a gated partition (R13).
 type WeakAcked struct {
 	Epoch  core.LeaderEpoch
@@ -137,15 +152,16 @@ type StepDown struct{ Epoch core.LeaderEpoch }
 // Tick is the clock: deadlines, ISR lag, floors to be repeated.
 type Tick struct{}
 
-func (LeaderStarted) isCommand() {}
-func (AppliedImage) isCommand()  {}
-func (ReportReplica) isCommand() {}
-func (SourceAdopted) isCommand() {}
-func (TrackSourceHW) isCommand() {}
-func (AwaitCommit) isCommand()   {}
-func (ReportFloor) isCommand()   {}
-func (WeakAcked) isCommand()     {}
-func (StampDurable) isCommand()  {}
-func (ISRRefused) isCommand()    {}
-func (StepDown) isCommand()      {}
-func (Tick) isCommand()          {}
+func (LeaderStarted) isCommand()  {}
+func (AppliedImage) isCommand()   {}
+func (ReportReplica) isCommand()  {}
+func (SourceAdopted) isCommand()  {}
+func (TrackSourceHW) isCommand()  {}
+func (AwaitCommit) isCommand()    {}
+func (ReportFloor) isCommand()    {}
+func (ReportReplicas) isCommand() {}
+func (WeakAcked) isCommand()      {}
+func (StampDurable) isCommand()   {}
+func (ISRRefused) isCommand()     {}
+func (StepDown) isCommand()       {}
+func (Tick) isCommand()           {}

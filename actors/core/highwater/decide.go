@@ -53,6 +53,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.await(c)
 	case ReportFloor:
 		d.reportFloor(c)
+	case ReportReplicas:
+		d.reportReplicas(c)
 	case WeakAcked:
 		d.weakAcked(c)
 	case StampDurable:

@@ -88,6 +88,7 @@ type GateState struct {
 	ISRSize    int32
 	MinISR     int32
 	LastReport int64 // mono ns of the newest accepted report
+	Plain      bool  // REPORTED: the peer speaks only the KIP
 	HoldsSince int64 // mono ns since when this gate is what holds HW below the local ISR; 0 if it is not
 }
 

@@ -62,6 +62,14 @@ type (
 		Report ReportFloor
 		At     int64
 	}
+	// ListHeard is an accepted list of one plain mirror; Floor Unknown: it vouches for nothing (R14).
+	ListHeard struct {
+		Key     core.MirrorKey
+		Floor   core.Offset
+		ISRSize int32
+		MinISR  int32
+		At      int64
+	}
 	// FloorStated is what this destination has told its source.
 	FloorStated struct {
 		Floor   core.Offset
@@ -114,6 +122,7 @@ func (AckParked) isEvent()             {}
 func (AcksConfirmed) isEvent()         {}
 func (AcksDropped) isEvent()           {}
 func (FloorHeard) isEvent()            {}
+func (ListHeard) isEvent()             {}
 func (FloorStated) isEvent()           {}
 func (ISRProposed) isEvent()           {}
 func (ISRProposalRefused) isEvent()    {}
@@ -135,6 +144,7 @@ func (AckParked) isVolatile()             {}
 func (AcksConfirmed) isVolatile()         {}
 func (AcksDropped) isVolatile()           {}
 func (FloorHeard) isVolatile()            {}
+func (ListHeard) isVolatile()             {}
 func (FloorStated) isVolatile()           {}
 func (ISRProposed) isVolatile()           {}
 func (ISRProposalRefused) isVolatile()    {}

@@ -52,6 +52,8 @@ type LedgerGate struct {
 	Epoch core.RegistrationEpoch
 	// Accepted floor, exclusive; -1 when unknown.
 	Floor core.Offset
+	// 0 PROVEN: a floor; 1 REPORTED: the list of a peer that speaks only the KIP (R14).
+	Class int8
 }
 
 // Default sets every field to its default.
@@ -64,6 +66,9 @@ func (m *LedgerGate) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendString(b, string(m.Mirror), flexible)
 	b = wire.AppendInt64(b, int64(m.Epoch))
 	b = wire.AppendInt64(b, int64(m.Floor))
+	if version >= 1 {
+		b = wire.AppendInt8(b, m.Class)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -76,9 +81,20 @@ func (m *LedgerGate) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Mirror = core.MirrorName(r.String(flexible))
 	m.Epoch = core.RegistrationEpoch(r.Int64())
 	m.Floor = core.Offset(r.Int64())
+	if version >= 1 {
+		m.Class = r.Int8()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*LedgerGate) least(version int16, flexible bool) int {
+	n := 19
+	if version >= 1 {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // StampOpened says under which epoch, mode and gates later acks are given; it is durable before the
@@ -131,7 +147,7 @@ func (m *StampOpened) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.LeaderEpoch = core.LeaderEpoch(r.Int32())
 	m.Mode = r.Int8()
 	m.From = core.Offset(r.Int64())
-	if n := r.ArrayLen(flexible, 19); n > 0 {
+	if n := r.ArrayLen(flexible, new(LedgerGate).least(version, flexible)); n > 0 {
 		m.Gates = make([]LedgerGate, n)
 		for i := range m.Gates {
 			m.Gates[i].readFrom(r, version, flexible)
@@ -208,7 +224,7 @@ func (m *HighWatermarkAdvanced) readFrom(r *wire.Reader, version int16, flexible
 			m.Replicas[i].readFrom(r, version, flexible)
 		}
 	}
-	if n := r.ArrayLen(flexible, 19); n > 0 {
+	if n := r.ArrayLen(flexible, new(LedgerGate).least(version, flexible)); n > 0 {
 		m.Gates = make([]LedgerGate, n)
 		for i := range m.Gates {
 			m.Gates[i].readFrom(r, version, flexible)
@@ -362,9 +378,9 @@ func (LedgerGap) isDurable() {}
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
 	case StampOpened:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 100), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 100), 1), 1, true)
 	case HighWatermarkAdvanced:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 101), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 101), 1), 1, true)
 	case WeakAcksGranted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 102), 0), 0, true)
 	case LedgerGap:
@@ -381,11 +397,11 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 	var out DurableEvent
 	switch {
 	case r.Err() != nil:
-	case id == 100 && version >= 0 && version <= 0: // StampOpened
+	case id == 100 && version >= 0 && version <= 1: // StampOpened
 		var e StampOpened
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 101 && version >= 0 && version <= 0: // HighWatermarkAdvanced
+	case id == 101 && version >= 0 && version <= 1: // HighWatermarkAdvanced
 		var e HighWatermarkAdvanced
 		e.readFrom(&r, version, true)
 		out = e

@@ -23,6 +23,9 @@ func (d *decision) reportFloor(c ReportFloor) {
 		if g.Key != c.Key {
 			continue
 		}
+		if g.Plain && plainPeersByListAlone {
+			return // its name, or its cluster's, in a message that only we send
+		}
 		if resetOnRegistration && (g.Epoch != c.Epoch || g.Incarnation != c.Incarnation) {
 			return
 		}
@@ -95,7 +98,7 @@ func (s *State) gatesNow() PublishGates {
 			Key: g.Key, Epoch: g.Epoch, GateStart: g.Start, Floor: g.Floor,
 			Armed:    g.Floor != core.Unknown && g.Floor >= g.Start,
 			UnderMin: g.UnderSince != 0, ISRSize: g.ISRSize, MinISR: g.MinISR,
-			LastReport: g.LastReport, HoldsSince: g.HoldsSince,
+			LastReport: g.LastReport, HoldsSince: g.HoldsSince, Plain: g.Plain,
 		})
 	}
 	return p

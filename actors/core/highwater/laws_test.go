@@ -24,13 +24,13 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 	for i := range n {
 		now.Mono += int64(rng.Intn(900)) * int64(time.Millisecond)
 		var cmd Command
-		switch rng.Intn(14) {
+		switch rng.Intn(15) {
 		case 0:
 			e += core.LeaderEpoch(rng.Intn(2))
 			cmd = LeaderStarted{Epoch: e, EpochStart: leo, LEO: leo, HW: leo / 2, Self: 1, Replicas: replicas, Mode: Mode(rng.Intn(3))}
 		case 1, 2:
 			cmd = AppliedImage{Epoch: e, PartitionEpoch: int32(i), ISR: replicas[:1+rng.Intn(3)], MinISR: 1, Version: int64(i + 1),
-				Mode: Mode(rng.Intn(3)), Gates: []Gate{gateOf(mirrorA)}[:rng.Intn(2)], MirrorOf: MirrorOf{Reporting: true, PinnedISR: 1}}
+				Mode: Mode(rng.Intn(3)), Gates: []Gate{gateOf(mirrorA), plainGate}[:rng.Intn(3)], MirrorOf: MirrorOf{Reporting: true, PinnedISR: 1}}
 		case 3, 4, 5:
 			leo += core.Offset(rng.Intn(3))
 			cmd = ReportReplica{Replica: replicas[rng.Intn(3)], Epoch: e, Term: core.MirrorTerm(rng.Intn(2)), LEO: leo}
@@ -49,6 +49,10 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 			cmd = WeakAcked{Epoch: e, From: leo, To: leo + 1, Acks: 1, Client: "c"}
 		case 12:
 			cmd = []Command{StampDurable{Number: int64(rng.Intn(5))}, ISRRefused{PartitionEpoch: int32(i)}, StepDown{Epoch: e}}[rng.Intn(3)]
+		case 13:
+			r := listed(leo, leo, leo/2)
+			r.SourceEpoch, r.MinISR, r.Agrees = e, int32(rng.Intn(4)), rng.Intn(4) > 0
+			cmd = r
 		default:
 			cmd = Tick{}
 		}

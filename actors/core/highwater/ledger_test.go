@@ -61,7 +61,7 @@ func TestTheLedgerSaysWhoHadIt(t *testing.T) { // D3
 	e := got[0]
 	if e.From != 0 || e.To != 8 || e.LeaderEpoch != epoch || e.Mode != ledgerSync || e.WallMs != b.now.Wall ||
 		!slices.Equal(e.Replicas, []LedgerReplica{{1, 10}, {2, 11}, {3, 12}}) ||
-		!slices.Equal(e.Gates, []LedgerGate{{"dc2", "a", 1, 9}, {"dc3", "b", 1, 8}}) {
+		!slices.Equal(e.Gates, []LedgerGate{{"dc2", "a", 1, 9, classProven}, {"dc3", "b", 1, 8, classProven}}) {
 		t.Fatalf("entry %+v", e)
 	}
 	modes := []int8{}

@@ -29,4 +29,13 @@ const (
 	serveFromElectionImage     = true // C1, D9, G11: acks and evidence wait for the election's registrations
 	ledgerWeakAcks             = true // R13: an unprotected ack is on record
 	boundPurgatory             = true // F57
+	listOfThisEpoch            = true // R14: a list of another leader epoch may speak of other bytes
+	listNeedsFetchedEpoch      = true // R14: without it nothing was compared
+	listNeedsAgreement         = true // R14: a log that diverges holds other bytes
+	unsaidIsUnknown            = true // R14, F01: an empty ISR, a missing offset or no min ISR is not "in sync"
+	capAtFetchOffset           = true // R14: a follower cannot have what its leader has not
+	newestListReplaces         = true // R14: a list is no fact: the newest holds, also when it says less
+	noAdvanceUnderReportedMin  = true // R14: nothing is committed while the peer is under its min ISR
+	plainPeersByListAlone      = true // R14: floors are ours: a plain registration never gets one
+	ledgerNamesClass           = true // R14: an ack that rests on a list says so
 )

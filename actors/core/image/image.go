@@ -87,4 +87,5 @@ type Gate struct {
 	Epoch       core.RegistrationEpoch
 	Incarnation core.Incarnation
 	MinISR      int32
+	Plain       bool // registered by a peer that speaks only the KIP
 }

@@ -36,7 +36,7 @@ func (s *State) decideRegister(c RegisterTopic) (out outcome) {
 		}
 		return reply(out, answer)
 	}
-	if e.registered && e.sameData(content) {
+	if e.registered && e.sameData(content) && e.sameKind(c) {
 		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, perr.None)
 		answer.Epoch, answer.Gates = e.epoch, gateStarts(e.gates)
 		return reply(out, answer)
@@ -90,6 +90,15 @@ func (e entry) sameData(c CommandRecord) bool {
 	return !newDataRegistersAnew || e.incarnation == c.Incarnation && e.minISR == c.MinISR
 }
 
+// sameKind reports whether a standing registration was made by a peer of the same kind. One that states floors
+// now is no longer believed by lists, nor the other way round (R14).
+func (e entry) sameKind(c RegisterTopic) bool {
+	return !otherKindRegistersAnew || e.plain == c.plain()
+}
+
+// plain: a peer that speaks only the KIP numbers nothing.
+func (c RegisterTopic) plain() bool { return c.Generation == 0 }
+
 // refuse says why a Register that stands is not admitted.
 func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text string, number core.ReleaseNumber) {
 	if !c.CanGate {
@@ -97,6 +106,9 @@ func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text strin
 	}
 	if owner, held := s.owner(c.Key.Mirror); refuseSecondCluster && held && owner != c.Key {
 		return perr.MirrorNameInUse, fmt.Sprintf("mirror name %q belongs to cluster %s: choose another name, or release the old mirror with --forget on cluster %s", c.Key.Mirror, owner.Cluster, s.cluster), 0
+	}
+	if c.Source.ProvenOnly && c.plain() && refuseBelowMinClass {
+		return perr.MirrorSyncVersionMismatch, fmt.Sprintf("topic %q has lockstep.sync.min.class=proven and mirror %q speaks only the KIP, so what it has cannot be proven: upgrade it, or set the topic to reported", c.Source.Name, c.Key.Mirror), 0
 	}
 	if refuseMirroredTopic && c.Source.Mirrored {
 		return perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q follows a mirror in cluster %s itself, so its acknowledgements cannot be gated there: register with the cluster that takes its writes", c.Source.Name, s.cluster), 0
@@ -115,7 +127,7 @@ func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text strin
 // older number, may have been sent before the newest release and would undo it silently (F14, models C1,
 // C1b). Peers without numbers get the nearest thing: their flag counts once this release was told to them.
 func (s *State) answersRelease(k LedgerKey, n core.ReleaseNumber, c RegisterTopic) bool {
-	if c.Generation == 0 {
+	if c.plain() {
 		return c.Recovery && (!tellPlainPeersFirst || s.told[k] == n)
 	}
 	if !echoCurrentRelease {

@@ -240,3 +240,40 @@ func TestK6BareRecoveryOfAPlainPeer(t *testing.T) {
 		})
 	}
 }
+
+// R14: peers that number nothing are gates of their own kind, and one that starts to number registers anew.
+func TestAPlainRegistrationIsMarkedAndEndsWithItsKind(t *testing.T) {
+	l := newLedger(t)
+	first := l.register(register(0, 0))
+	if gates := l.s.registrations()[topicA].Gates; first.Code != perr.None || len(gates) != 1 || !gates[0].Plain {
+		t.Fatalf("answered %+v with gates %+v", first, gates)
+	}
+	if again := l.register(register(0, 0)); again.Epoch != first.Epoch {
+		t.Fatalf("the same again: %+v", again)
+	}
+	l.restart()
+	if gates := l.s.registrations()[topicA].Gates; len(gates) != 1 || !gates[0].Plain || !last[Described](t, l.do(Describe{})).Ledger.Registrations[0].Plain {
+		t.Fatalf("after a restart: %+v", gates)
+	}
+	numbered := l.register(register(1, 0))
+	if gates := l.s.registrations()[topicA].Gates; numbered.Epoch <= first.Epoch || len(gates) != 1 || gates[0].Plain {
+		t.Fatalf("answered %+v with gates %+v", numbered, gates)
+	}
+	l.restart()
+	if gates := l.s.registrations()[topicA].Gates; len(gates) != 1 || gates[0].Plain {
+		t.Fatalf("after a restart: %+v", gates)
+	}
+}
+
+func TestATopicMayAskForPeersThatProve(t *testing.T) { // R14
+	l := newLedger(t)
+	bare, ours := register(0, 0), register(1, 0)
+	bare.Source.ProvenOnly, ours.Source.ProvenOnly = true, true
+	got := l.register(bare)
+	if got.Code != perr.MirrorSyncVersionMismatch || !strings.Contains(got.Text, "lockstep.sync.min.class=proven") || l.gates(topicA) != 0 {
+		t.Fatalf("answered %+v with %d gates", got, l.gates(topicA))
+	}
+	if got := l.register(ours); got.Code != perr.None {
+		t.Fatalf("ours: %+v", got)
+	}
+}

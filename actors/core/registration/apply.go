@@ -74,6 +74,7 @@ func (s *State) register(ev TopicRegistered) {
 	e := s.entries[k]
 	e.name, e.partitions = ev.Name, ev.Partitions
 	e.registered, e.epoch, e.gates = true, ev.Epoch, nil
+	e.plain = ev.Generation == 0
 	e.incarnation, e.minISR = ev.Content.Incarnation, ev.Content.MinISR
 	e.admitted = max(e.admitted, ev.Admitted)
 	e.number(ev.Generation, ev.Content)

@@ -19,7 +19,7 @@ func (s *State) snapshot() []byte {
 			Cluster: k.Mirror.Cluster, Mirror: k.Mirror.Mirror, Topic: k.Topic, Name: e.name, Partitions: e.partitions,
 			Registered: e.registered, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR,
 			Generation: e.generation, Numbered: e.numbered, Content: e.content,
-			Marker: e.marker, Admitted: e.admitted, Gates: e.gates,
+			Marker: e.marker, Admitted: e.admitted, Gates: e.gates, Plain: e.plain,
 		})
 	}
 	out.Dropped = slices.SortedFunc(maps.Keys(s.dropped), func(a, b core.TopicID) int { return slices.Compare(a[:], b[:]) })
@@ -41,7 +41,7 @@ func restore(cluster string, b []byte) (*State, error) {
 			name: e.Name, partitions: e.Partitions,
 			registered: e.Registered, epoch: e.Epoch, incarnation: e.Incarnation, minISR: e.MinISR,
 			generation: e.Generation, numbered: e.Numbered, content: e.Content,
-			marker: e.Marker, admitted: e.Admitted, gates: e.Gates,
+			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain,
 		}
 	}
 	for _, t := range in.Dropped {

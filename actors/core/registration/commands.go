@@ -14,6 +14,7 @@ type Source struct {
 	Name       string
 	Partitions int32
 	Mirrored   bool // the topic follows a source itself and is not STOPPED
+	ProvenOnly bool // lockstep.sync.min.class=proven: no peer that can only report (R14)
 }
 
 // Mode says what an Unregister is for. A wire request without it means ModeDemote (F53).

@@ -67,7 +67,7 @@ func (s *State) registrations() map[core.TopicID]image.Registrations {
 	for _, k := range s.keys() {
 		e, r := s.entries[k], all[k.Topic]
 		if e.registered {
-			r.Gates = append(r.Gates, image.Gate{Key: k.Mirror, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR})
+			r.Gates = append(r.Gates, image.Gate{Key: k.Mirror, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR, Plain: e.plain})
 		} else if s.released(k) != 0 {
 			r.Released = append(r.Released, k.Mirror)
 		}

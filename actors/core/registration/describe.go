@@ -33,6 +33,7 @@ type Registration struct {
 	MinISR      int32
 	Gates       []GateStart // leaders that gate, by partition; missing ones are PENDING
 	Partitions  int32
+	Plain       bool // class REPORTED: the peer speaks only the KIP
 }
 
 func describe(s *State) (d Description) {
@@ -46,7 +47,7 @@ func describe(s *State) (d Description) {
 		d.Registrations = append(d.Registrations, Registration{
 			Key: k.Mirror, Topic: k.Topic, Name: e.name, Registered: e.registered, Epoch: e.epoch, Generation: e.generation,
 			Released: s.released(k), Incarnation: e.incarnation, MinISR: e.minISR,
-			Gates: gateStarts(e.gates), Partitions: e.partitions,
+			Gates: gateStarts(e.gates), Partitions: e.partitions, Plain: e.plain,
 		})
 	}
 	return d

@@ -414,6 +414,8 @@ type EntryRecord struct {
 	Admitted core.ReleaseNumber
 	// Leaders that gate, by partition.
 	Gates []GateRecord
+	// Registered by a peer that speaks only the KIP.
+	Plain bool
 }
 
 // Default sets every field to its default.
@@ -440,6 +442,9 @@ func (m *EntryRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Gates), flexible)
 	for i := range m.Gates {
 		b = m.Gates[i].appendTo(b, version, flexible)
+	}
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Plain)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -469,9 +474,20 @@ func (m *EntryRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Gates[i].readFrom(r, version, flexible)
 		}
 	}
+	if version >= 1 {
+		m.Plain = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*EntryRecord) least(version int16, flexible bool) int {
+	n := 111
+	if version >= 1 {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // MirrorRecord is one mirror of one destination cluster.
@@ -563,7 +579,7 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Mirrors[i].readFrom(r, version, flexible)
 		}
 	}
-	if n := r.ArrayLen(flexible, 111); n > 0 {
+	if n := r.ArrayLen(flexible, new(EntryRecord).least(version, flexible)); n > 0 {
 		m.Entries = make([]EntryRecord, n)
 		for i := range m.Entries {
 			m.Entries[i].readFrom(r, version, flexible)
@@ -660,14 +676,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 0), 0, true)
+	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 0) {
+	if r.Err() == nil && (version < 0 || version > 1) {
 		return fmt.Errorf("registration: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

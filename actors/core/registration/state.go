@@ -42,6 +42,7 @@ type entry struct {
 	marker      core.ReleaseNumber
 	admitted    core.ReleaseNumber // newest release that an admission answered, for this topic only
 	gates       []GateRecord       // by partition; never mutated in place
+	plain       bool               // registered by a peer that speaks only the KIP: class REPORTED (R14)
 }
 
 func newState(cluster string) *State {
