@@ -38,7 +38,7 @@ type Cluster struct {
 
 	mu      sync.RWMutex
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
-	acked   map[core.PartitionID]*atomic.Int64
+	known   map[core.PartitionID]*known
 	ids     map[int32]int64 // highest producer id found in a log, by prefix
 	prefix  int32           // of our own producer ids, -1 until a block was drawn
 }
@@ -73,18 +73,6 @@ type Volume struct {
 	Host  string // what clients are told
 	Port  int32
 	Lossy bool
-}
-
-// ackedOf is the highest HW ever let out of a partition, shared by its replicas.
-func (c *Cluster) ackedOf(id core.PartitionID) *atomic.Int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	hw := c.acked[id]
-	if hw == nil {
-		hw = &atomic.Int64{}
-		c.acked[id] = hw
-	}
-	return hw
 }
 
 func (c *Cluster) replica(broker core.ReplicaID, id core.PartitionID) (*Replica, bool) {

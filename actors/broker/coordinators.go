@@ -81,6 +81,7 @@ func (c *Cluster) performController(f controller.Effect) {
 // topicGone tells the coordinators of a deletion.
 func (c *Cluster) topicGone(id core.TopicID) {
 	c.registration.Tell(registration.DropTopic{Topic: id})
+	c.forgetKnown(id)
 	if m, mirrored := c.Newest().Mirrors[id]; mirrored {
 		c.tellMirror(m.Mirror, mirror.LocalTopicDeleted{Topic: id})
 	}

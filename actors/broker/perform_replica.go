@@ -28,7 +28,7 @@ func (r *Replica) performPartition(f partition.Effect) {
 	case partition.QuarantineRange:
 		r.broker.io.Post(func() { r.quarantine(e) })
 	case partition.PublishView:
-		r.view.Store(&e.View)
+		r.publishView(e.View)
 	case partition.CacheBatch:
 		r.tail.add(e.Batch)
 	case partition.DropCache:
@@ -53,6 +53,19 @@ func (r *Replica) askToJoin(leader core.ReplicaID, join partition.JoinLeader) {
 	}
 }
 
+// publishView replaces what readers see. A leader shows at once what an earlier leader of this process has
+// shown, which its own ledger may still have to write down: HW does not go back for the milliseconds between
+// (I14).
+func (r *Replica) publishView(v partition.View) {
+	if v.IsLeader && v.Role != partition.Mirroring {
+		if known := r.known.shown.upTo(v.LEO); known > v.HW {
+			v.HW, v.LSO, v.Coming = known, known, max(known, v.Coming)
+		}
+		r.known.shown.raise(v.HW)
+	}
+	r.view.Store(&v)
+}
+
 // tellHighWatermark begins and ends terms on the way. A leader's HW starts at what any ledger of the
 // process, or any earlier leader of it, has let out, as far as its log goes: HW is never a reason to
 // take back an ack.
@@ -60,7 +73,12 @@ func (r *Replica) tellHighWatermark(cmd highwater.Command) {
 	switch started := cmd.(type) {
 	case highwater.LeaderStarted:
 		r.floor.Store(nil)
-		if known := min(core.Offset(r.acked.Load()), started.LEO); known > started.HW {
+		if lossLowersHW {
+			r.known.acked.lower(started.LEO)
+			r.known.shown.lower(started.LEO)
+		}
+		// A mirror's log may have been cut since: what it may show, its source says again.
+		if known := r.known.acked.upTo(started.LEO); known > started.HW && (started.Mode != highwater.Mirroring || !mirrorsForgetTheirHW) {
 			started.HW = known
 			r.partition.Tell(partition.Advanced{Epoch: started.Epoch, HW: known})
 		}
@@ -118,9 +136,13 @@ func (r *Replica) performHighWatermark(f highwater.Effect) {
 	c := r.broker.cluster
 	switch e := f.(type) {
 	case highwater.Advance:
-		raise(r.acked, e.HW)
+		if r.view.Load().Role != partition.Mirroring || !mirrorsForgetTheirHW {
+			r.known.acked.raise(e.HW)
+		}
 		r.confirmed(len(e.Confirmed))
-		r.partition.Tell(partition.Advanced{Epoch: e.Epoch, HW: e.HW, Confirmed: e.Confirmed})
+		r.partition.Tell(partition.Advanced(e))
+	case highwater.Show:
+		r.partition.Tell(partition.Shown(e))
 	case highwater.Refuse:
 		r.partition.Tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})
 	case highwater.ChangeAdmission:

@@ -54,10 +54,16 @@ func (r *rig) mirrorAsk(leader *Replica, build func(core.RequestID) partition.Co
 // copyIn appends one mirrored batch of a source epoch and returns its bytes.
 func (r *rig) copyIn(leader *Replica, epoch core.LeaderEpoch, value string) []byte {
 	r.t.Helper()
+	return r.copyUpTo(leader, epoch, value, core.Unknown)
+}
+
+// copyUpTo also says how far the source has committed.
+func (r *rig) copyUpTo(leader *Replica, epoch core.LeaderEpoch, value string, hw core.Offset) []byte {
+	r.t.Helper()
 	b := records(value).Stamped(int64(leader.View().LEO), int32(epoch))
 	sent := bytes.Clone(b.Bytes)
 	a := r.mirrorAsk(leader, func(ref core.RequestID) partition.Command {
-		return partition.AppendMirrored{Ref: ref, Session: 1, SourceEpoch: epoch, Batches: []batch.Batch{b}, SourceHW: core.Unknown}
+		return partition.AppendMirrored{Ref: ref, Session: 1, SourceEpoch: epoch, Batches: []batch.Batch{b}, SourceHW: hw}
 	})
 	if a.Outcome != partition.MirrorOK {
 		r.t.Fatalf("append: outcome %d, %s", a.Outcome, a.Text)

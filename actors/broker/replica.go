@@ -27,7 +27,7 @@ type Replica struct {
 	partition *shell.Ref[partition.Command]
 	highwater *shell.Ref[highwater.Command]
 	tail      *tail
-	acked     *atomic.Int64 // of the partition, over all replicas: the highest HW that was ever let out
+	known     *known
 
 	view  atomic.Pointer[partition.View]
 	gates atomic.Pointer[highwater.PublishGates]
@@ -70,7 +70,7 @@ func ledgerStream(id core.PartitionID) journal.Stream {
 // newReplica spawns the pair. replayed, if any, is called once by each of the two, also when its volume
 // turns out to be lost.
 func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed func()) *Replica {
-	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), acked: b.cluster.ackedOf(id), sentEpoch: core.NoEpoch,
+	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), known: b.cluster.knownOf(id), sentEpoch: core.NoEpoch,
 		early: map[core.ReplicaID]partition.JoinLeader{}}
 	r.tail = b.cluster.tails.newTail()
 	r.view.Store(&partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch})
@@ -119,7 +119,8 @@ func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed f
 		Observe: r.observe,
 		Started: func(s *highwater.State, again bool) {
 			<-ready
-			raise(r.acked, highwater.HighWatermark(s))
+			r.known.acked.raise(highwater.HighWatermark(s))
+			r.known.shown.raise(highwater.HighWatermark(s))
 			highwaterTold()
 			r.started(again)
 		},
@@ -269,13 +270,4 @@ func lastEpoch(epochs []partition.EpochStart) core.LeaderEpoch {
 		return core.NoEpoch
 	}
 	return epochs[len(epochs)-1].Epoch
-}
-
-func raise(to *atomic.Int64, hw core.Offset) {
-	for {
-		old := to.Load()
-		if int64(hw) <= old || to.CompareAndSwap(old, int64(hw)) {
-			return
-		}
-	}
 }

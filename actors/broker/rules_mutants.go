@@ -8,5 +8,7 @@ var (
 	checkLedgerForEvidence = rules.Kept("C4 checkLedgerForEvidence")
 	checkEpochForEvidence  = rules.Kept("C4 checkEpochForEvidence")
 	raiseEpochAfterPanic   = rules.Kept("R12 raiseEpochAfterPanic")
+	mirrorsForgetTheirHW   = rules.Kept("R8 mirrorsForgetTheirHW")
+	lossLowersHW           = rules.Kept("R12 lossLowersHW")
 	poisonWholeVolume      = rules.Kept("R12 poisonWholeVolume")
 )

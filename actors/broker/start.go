@@ -3,7 +3,6 @@ package broker
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
@@ -24,7 +23,7 @@ func Start(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{
 		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}),
-		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, acked: map[core.PartitionID]*atomic.Int64{}, ids: map[int32]int64{}, prefix: -1,
+		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, known: map[core.PartitionID]*known{}, ids: map[int32]int64{}, prefix: -1,
 	}
 	if o.Exit != nil {
 		c.system.Exit = o.Exit

@@ -32,6 +32,7 @@ type fetch struct {
 	req    *messages.FetchRequest
 	mirror *mirrorFetch // nil for everybody but mirrors
 	late   time.Time
+	grace  time.Time // until when an empty answer waits for what was acknowledged before it
 	timer  *time.Timer
 
 	mu     sync.Mutex
@@ -59,7 +60,7 @@ func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 		return
 	}
 	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
-		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond)}
+		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond), grace: time.Now().Add(showGrace)}
 	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
 	q.mirror = f.takeReports(r, from)
 	if q.mirror.reportsAgain() {
@@ -85,11 +86,17 @@ func judgeSession(r *messages.FetchRequest) perr.Code {
 func (q *fetch) attempt() (kmsg.Response, bool) {
 	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), maxFetchBytes), img: q.front.broker.Image()}
 	a.compose()
-	if a.urgent || a.bytes >= int(q.req.MinBytes) || !time.Now().Before(q.late) {
+	until := q.late
+	if a.coming && a.bytes == 0 && q.grace.After(until) {
+		until = q.grace
+	} else if a.bytes >= int(q.req.MinBytes) {
+		until = time.Time{}
+	}
+	if a.urgent || !time.Now().Before(until) {
 		q.end()
 		return a.resp, true
 	}
-	q.park(a.watches)
+	q.park(a.watches, until)
 	return nil, false
 }
 
@@ -103,7 +110,7 @@ type watch struct {
 
 // park waits in every partition that is not waited in yet. A position that moved since it was read
 // wakes at once, because the partition compares with what was seen here.
-func (q *fetch) park(watches []watch) {
+func (q *fetch) park(watches []watch, until time.Time) {
 	for _, w := range watches {
 		if !q.claim(w) {
 			continue
@@ -125,8 +132,12 @@ func (q *fetch) park(watches []watch) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.timer == nil && !q.over {
-		q.timer = time.AfterFunc(time.Until(q.late), q.slot.Look)
+	switch {
+	case q.over:
+	case q.timer == nil:
+		q.timer = time.AfterFunc(time.Until(until), q.slot.Look)
+	default:
+		q.timer.Reset(time.Until(until))
 	}
 }
 

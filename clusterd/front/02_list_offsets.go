@@ -29,7 +29,7 @@ const (
 
 func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 	// A search reads batches, so it runs when it is this answer's turn, on the writer's goroutine.
-	slot.Turn(func() (kmsg.Response, bool) {
+	f.whenShown(slot, func() []*broker.Replica { return f.asksEndsOf(r) }, func() kmsg.Response {
 		img := f.broker.Image()
 		resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)
 		for _, rt := range r.Topics {
@@ -59,8 +59,25 @@ func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 			}
 			resp.Topics = append(resp.Topics, out)
 		}
-		return resp, true
+		return resp
 	})
+}
+
+// asksEndsOf lists the partitions whose HW bounds an answer.
+func (f *Front) asksEndsOf(r *kmsg.ListOffsetsRequest) (list []*broker.Replica) {
+	img := f.broker.Image()
+	for _, rt := range r.Topics {
+		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		for _, rp := range rt.Partitions {
+			if unknown != perr.None || rp.Timestamp == askEarliest {
+				continue
+			}
+			if replica, _, code := f.leaderHere(topic, rp.Partition); code == perr.None {
+				list = append(list, replica)
+			}
+		}
+	}
+	return list
 }
 
 // listOffset answers one question. A found offset is below what the asker may read (compat-L04).

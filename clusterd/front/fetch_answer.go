@@ -17,6 +17,7 @@ type answer struct {
 	budget  int // bytes left
 	bytes   int // record bytes taken
 	urgent  bool
+	coming  bool // records this reader asked for are acknowledged, and shown in a moment
 	watches []watch
 }
 
@@ -140,6 +141,7 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 	below := position(view, until)
 	from := core.Offset(asked.FetchOffset)
 	a.watches = append(a.watches, watch{place: at, replica: replica, until: until, beyond: max(below, from)})
+	a.coming = a.coming || waitForShown && from >= below && until != partition.PositionLEO && view.Coming > from
 	if from >= below || a.budget <= 0 && a.bytes > 0 {
 		return
 	}

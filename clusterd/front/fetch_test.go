@@ -331,3 +331,26 @@ func (h *house) leader(topic string, index int) core.ReplicaID {
 	})
 	return leader
 }
+
+// Readers are shown what the ledger has on disk, and an ack does not wait for that. Whoever reads after an ack
+// finds the record all the same, also without waiting time.
+func TestWhatWasAcknowledgedIsFoundByTheNextReader(t *testing.T) { // I14
+	h := newHouse(t, 1)
+	id := h.fill("orders", 0, 0)
+	for i := range int64(300) {
+		if got := h.produceOnce("orders", 9, -1, oneRecord(plain, "v")); got.ErrorCode != 0 || got.BaseOffset != i {
+			t.Fatalf("%+v", got)
+		}
+		if i%2 == 0 {
+			if got := h.listOffset("orders", askLatest); got.Offset != i+1 {
+				t.Fatalf("record %d is acknowledged, the end is %d", i, got.Offset)
+			}
+			continue
+		}
+		r := fetchRequest(1<<20, ask{topic: id, offset: i})
+		r.MinBytes = int32(i % 3)
+		if got := h.fetch(r, 17)[0]; len(got.Records) == 0 || got.HighWatermark != i+1 {
+			t.Fatalf("record %d is acknowledged, a fetch finds %d bytes below %d", i, len(got.Records), got.HighWatermark)
+		}
+	}
+}

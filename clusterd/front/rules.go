@@ -9,5 +9,6 @@ const (
 	tellPropagatingApart      = true // C1: known to the ledger and not applied here is 953, not 952
 	mirrorsAloneReadAboveHW   = true // C1: everybody else is bounded by HW or LSO
 	plainOneAtATime           = true // C3: what a peer without numbers left on an ended connection is dropped
+	waitForShown              = true // I14: whoever reads after an ack finds the record
 	refuseSharedPrefix        = true // C13, M01: two clusters with one producer id prefix
 )

@@ -10,5 +10,6 @@ var (
 	tellPropagatingApart      = rules.Kept("C1 tellPropagatingApart")
 	mirrorsAloneReadAboveHW   = rules.Kept("C1 mirrorsAloneReadAboveHW")
 	plainOneAtATime           = rules.Kept("C3 plainOneAtATime")
+	waitForShown              = rules.Kept("I14 waitForShown")
 	refuseSharedPrefix        = rules.Kept("C13 refuseSharedPrefix")
 )

@@ -163,6 +163,8 @@ func (w *world) performHW(i int, id core.ReplicaID, f highwater.Effect) {
 	switch e := f.(type) {
 	case highwater.Advance:
 		self(partition.Advanced(e))
+	case highwater.Show:
+		self(partition.Shown(e))
 	case highwater.Refuse:
 		self(partition.Refused(e))
 	case highwater.ChangeAdmission:

@@ -104,10 +104,17 @@ func (d *decision) settleHighWatermark() {
 	if n > 0 {
 		d.emit(AcksConfirmed{UpTo: s.hw})
 	}
-	advance := Advance{Epoch: s.epoch, HW: s.hw, Confirmed: confirmed}
-	if s.stampOnDisk || s.mode == Mirroring {
+	advance := Advance{Epoch: s.epoch, HW: s.hw, Confirmed: confirmed, Shown: s.mode == Mirroring || !showWhenOnDisk}
+	switch {
+	case s.mode == Mirroring:
 		d.early(advance)
-	} else {
+	case s.stampOnDisk:
+		d.early(advance)
+		if to > from {
+			d.late(Show{Epoch: s.epoch, HW: s.hw})
+		}
+	default:
+		advance.Shown = true // behind its own entry
 		d.late(advance)
 	}
 }

@@ -108,6 +108,9 @@ func (d *decision) lead(c LeaderStarted) {
 	if max(d.s.hard.To, 0) < c.HW && c.Mode == Leading {
 		d.emit(LedgerGap{LeaderEpoch: c.Epoch, From: max(d.s.hard.To, 0), To: c.HW, WallMs: d.now.Wall})
 	}
+	if c.Mode != Mirroring {
+		d.late(Show{Epoch: c.Epoch, HW: c.HW})
+	}
 	d.applied(nil)
 }
 

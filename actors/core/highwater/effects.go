@@ -12,12 +12,21 @@ type Effect interface{ isEffect() }
 
 // TellPartition hands Advanced, Refused or AdmissionChanged to the partition actor of this broker.
 // Advanced is late while the stamp it acks under is not durable, else early (D3).
+// What readers are shown is always on disk: see Show.
 type (
 	// Advance says that HW moved and which waiters it confirms.
 	Advance struct {
 		Epoch     core.LeaderEpoch
 		HW        core.Offset
 		Confirmed []core.RequestID
+		// Shown: readers may see this HW, because its entry is on disk, or because it has none (a mirror's).
+		Shown bool
+	}
+	// Show lets readers see HW. Late: the entry that moved it is on disk, so that no crash takes back what a
+	// consumer saw. An ack does not wait for it.
+	Show struct {
+		Epoch core.LeaderEpoch
+		HW    core.Offset
 	}
 	// Refuse says that these waiters will not be confirmed.
 	Refuse struct {
@@ -107,6 +116,7 @@ type NoteStamp struct{ Number int64 }
 type ArmTimer struct{ At int64 }
 
 func (Advance) isEffect()         {}
+func (Show) isEffect()            {}
 func (Refuse) isEffect()          {}
 func (ChangeAdmission) isEffect() {}
 func (ProposeISR) isEffect()      {}

@@ -40,8 +40,14 @@ func TestTheFirstAckOfAStampIsLate(t *testing.T) {
 		t.Fatalf("before the stamp is on disk: %+v", out)
 	}
 	do(StampDurable{Number: 1})
-	if out := do(ReportReplica{Replica: 1, Epoch: 1, LEO: 6}); !early(out) || late(out) {
+	out := do(ReportReplica{Replica: 1, Epoch: 1, LEO: 6})
+	if !early(out) || late(out) {
 		t.Fatalf("with the stamp on disk: %+v", out)
+	}
+	// Readers wait for what the ack does not wait for: a crash of everything may take the entry (I14).
+	if slices.ContainsFunc(out.Early, func(f Effect) bool { a, ok := f.(Advance); return ok && a.Shown }) ||
+		!slices.Contains(out.Late, Effect(Show{Epoch: 1, HW: 6})) {
+		t.Fatalf("shown before its entry is on disk: %+v", out)
 	}
 	do(AppliedImage{Epoch: 1, ISR: []core.ReplicaID{1}, MinISR: 1, Version: 2, Released: []core.MirrorKey{mirrorA}})
 	do(StampDurable{Number: 1}) // of the older stamp

@@ -27,6 +27,7 @@ const (
 	nameSlowestMirror          = true // R10: a time-out behind a mirror says which one
 	gateStartIsLEO             = true // C2, G1: HW may be old, the LEO never is
 	serveFromElectionImage     = true // C1, D9, G11: acks and evidence wait for the election's registrations
+	showWhenOnDisk             = true // I14: what a consumer saw survives the crash of everything
 	ledgerWeakAcks             = true // R13: an unprotected ack is on record
 	boundPurgatory             = true // F57
 	listOfThisEpoch            = true // R14: a list of another leader epoch may speak of other bytes

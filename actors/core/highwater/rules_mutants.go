@@ -28,6 +28,7 @@ var (
 	nameSlowestMirror          = rules.Kept("R10 nameSlowestMirror")
 	gateStartIsLEO             = rules.Kept("C2 gateStartIsLEO")
 	serveFromElectionImage     = rules.Kept("C1 serveFromElectionImage")
+	showWhenOnDisk             = rules.Kept("I14 showWhenOnDisk")
 	ledgerWeakAcks             = rules.Kept("R13 ledgerWeakAcks")
 	boundPurgatory             = rules.Kept("F57 boundPurgatory")
 	listOfThisEpoch            = rules.Kept("R14 listOfThisEpoch")

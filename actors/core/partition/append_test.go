@@ -24,8 +24,16 @@ func TestSuccessNeedsHWPastTheLastOffset(t *testing.T) { // R1, F02
 	if a, ok := effect[AckProduce](b); !ok || a.Ref != b.ref || a.Base != 0 {
 		t.Fatalf("ack %+v (%v)", a, ok)
 	}
+	if v, _ := effect[PublishView](b); v.View.Coming != 3 || v.View.HW != 0 {
+		t.Fatalf("acknowledged, and not on disk in the ledger: %+v", v.View)
+	}
+	b.do(Shown{Epoch: 4, HW: 3})
+	if Describe(b.s).HW != 0 {
+		t.Fatal("shown by an older epoch")
+	}
+	b.do(Shown{Epoch: 5, HW: 3})
 	if v, _ := effect[PublishView](b); v.View.HW != 3 {
-		t.Fatal("an acknowledged record is not readable")
+		t.Fatalf("on disk, and not readable: %+v", v.View)
 	}
 }
 

@@ -53,6 +53,8 @@ func Apply(s *State, ev Event) {
 		s.drain(e.From)
 	case HighWatermarkLearned:
 		s.hw = max(s.hw, min(e.HW, s.leo))
+	case HighWatermarkShown:
+		s.shown = max(s.shown, min(e.HW, s.leo))
 	case ProduceParked:
 		if s.waits != nil {
 			s.waits[e.Ref] = e.Wait
@@ -103,7 +105,7 @@ func (s *State) appended(e BatchAppended) {
 func (s *State) truncated(to core.Offset) {
 	s.leo = min(s.leo, to)
 	s.logStart = min(s.logStart, s.leo)
-	s.note, s.hw = min(s.note, to), min(s.hw, to)
+	s.note, s.hw, s.shown = min(s.note, to), min(s.hw, to), min(s.shown, to)
 	s.sourceHW, s.heardHW = min(s.sourceHW, to), min(s.heardHW, to)
 	s.floorMark = min(s.floorMark, to)
 	s.admission.r, s.admission.h = min(s.admission.r, to), min(s.admission.h, to)
@@ -114,10 +116,15 @@ func (s *State) truncated(to core.Offset) {
 
 func (s *State) take(c Lead) {
 	hw, waits, parked := s.hw, s.waits, s.parked
+	shown := core.Offset(0)
+	if s.leading() {
+		shown = s.readable()
+	}
 	s.soft = emptySeat()
 	s.waits, s.parked = waits, parked
 	s.seat, s.leader, s.epoch, s.epochStart = seatLeader, s.self, c.Epoch, s.leo
 	s.hw = max(hw, min(s.note, s.leo))
+	s.shown = max(shown, min(s.note, s.leo))
 	s.floorMark = s.leo
 	s.updateLead(c)
 	s.followers = nil
@@ -131,6 +138,9 @@ func (s *State) take(c Lead) {
 func (s *State) updateLead(c Lead) {
 	if c.Session > s.session || c.Role != Mirroring {
 		s.current, s.adopting = false, adoption{}
+	}
+	if s.leading() {
+		s.shown = s.readable()
 	}
 	s.role, s.mirror, s.session = c.Role, c.Mirror, max(s.session, c.Session)
 	for _, r := range c.Replicas {

@@ -180,6 +180,13 @@ type Advanced struct {
 	Epoch     core.LeaderEpoch
 	HW        core.Offset
 	Confirmed []core.RequestID
+	Shown     bool // readers may see it already
+}
+
+// Shown comes from the HW actor: what it said of HW is on disk, and readers may see it.
+type Shown struct {
+	Epoch core.LeaderEpoch
+	HW    core.Offset
 }
 
 // Refused comes from the HW actor: these waiters will not be confirmed.
@@ -241,6 +248,7 @@ func (Aligned) isCommand()          {}
 func (Replicate) isCommand()        {}
 func (ReplicaReported) isCommand()  {}
 func (Advanced) isCommand()         {}
+func (Shown) isCommand()            {}
 func (Refused) isCommand()          {}
 func (AdmissionChanged) isCommand() {}
 func (ParkFetch) isCommand()        {}

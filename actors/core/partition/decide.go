@@ -65,6 +65,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.replicaReported(c)
 	case Advanced:
 		d.advanced(c)
+	case Shown:
+		d.shown(c)
 	case Refused:
 		d.refused(c)
 	case AdmissionChanged:

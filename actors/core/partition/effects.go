@@ -138,6 +138,7 @@ type View struct {
 	LogStart core.Offset
 	HW       core.Offset
 	LSO      core.Offset
+	Coming   core.Offset      // HW as acknowledged: HW follows when the ledger entry is on disk
 	LEO      core.Offset      // durable, exclusive
 	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
 	Confirms bool             // a leader whose HW has passed its epoch start (KIP-207)

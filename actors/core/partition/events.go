@@ -70,8 +70,10 @@ type (
 	BatchesStashed struct{ Batches []batch.Batch }
 	// StashDrained forgets stashed batches below From, or all of them.
 	StashDrained struct{ From core.Offset }
-	// HighWatermarkLearned moves the HW that readers see.
+	// HighWatermarkLearned moves HW.
 	HighWatermarkLearned struct{ HW core.Offset }
+	// HighWatermarkShown moves the HW that readers see.
+	HighWatermarkShown struct{ HW core.Offset }
 	// ProduceParked is a batch that waits for confirmation by the HW actor.
 	ProduceParked struct {
 		Ref  core.RequestID
@@ -121,6 +123,7 @@ func (Left) isEvent()                 {}
 func (BatchesStashed) isEvent()       {}
 func (StashDrained) isEvent()         {}
 func (HighWatermarkLearned) isEvent() {}
+func (HighWatermarkShown) isEvent()   {}
 func (ProduceParked) isEvent()        {}
 func (WaitsEnded) isEvent()           {}
 func (AdmissionLearned) isEvent()     {}
@@ -144,6 +147,7 @@ func (Left) isVolatile()                 {}
 func (BatchesStashed) isVolatile()       {}
 func (StashDrained) isVolatile()         {}
 func (HighWatermarkLearned) isVolatile() {}
+func (HighWatermarkShown) isVolatile()   {}
 func (ProduceParked) isVolatile()        {}
 func (WaitsEnded) isVolatile()           {}
 func (AdmissionLearned) isVolatile()     {}

@@ -20,7 +20,7 @@ func (d *decision) park(c ParkFetch) {
 func (s *State) position(p Position) core.Offset {
 	switch p {
 	case PositionHW, PositionLSO: // without transactions the last stable offset is HW
-		return s.hw
+		return s.readable()
 	case PositionLEO:
 		return s.leo
 	default:

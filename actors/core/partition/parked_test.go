@@ -23,7 +23,7 @@ func TestWhatWakesALongPoll(t *testing.T) { // F05 of the field reports
 		want []core.RequestID
 	}{
 		{"an append wakes mirrors", AppendBatch{Ref: 1, Batch: client(-1, -1, -1, 1), Acks: -1}, []core.RequestID{92}},
-		{"HW wakes consumers", Advanced{Epoch: 5, HW: 1}, []core.RequestID{91, 92}},
+		{"HW wakes consumers", Advanced{Epoch: 5, HW: 1, Shown: true}, []core.RequestID{91, 92}},
 		{"a new leader wakes all", Follow{Epoch: 6, Leader: 2}, []core.RequestID{91, 92}},
 		{"a new role wakes all", Lead{Epoch: 5, Role: Mirroring, Replicas: []core.ReplicaID{1, 2}}, []core.RequestID{91, 92}},
 	}
@@ -72,6 +72,10 @@ func TestAViewShowsReleasedFactsOnly(t *testing.T) { // KIP-207, L09
 		t.Fatal("a new leader confirms offsets before its HW has passed its epoch's start")
 	}
 	b.do(Advanced{Epoch: 6, HW: 2})
+	if v, _ = effect[PublishView](b); v.View.Confirms {
+		t.Fatal("confirms an HW that nobody may see yet")
+	}
+	b.do(Shown{Epoch: 6, HW: 2})
 	if v, _ = effect[PublishView](b); !v.View.Confirms || v.View.HW != 2 {
 		t.Fatalf("%+v", v.View)
 	}

@@ -124,6 +124,12 @@ func (d *decision) advanced(c Advanced) {
 	moved := c.HW > s.hw
 	if moved {
 		d.emit(HighWatermarkLearned{HW: c.HW})
+	}
+	seen := s.readable()
+	if c.Shown && c.HW > s.shown {
+		d.emit(HighWatermarkShown{HW: c.HW})
+	}
+	if moved || s.readable() > seen {
 		d.publish()
 	}
 	var refs []core.RequestID
@@ -142,10 +148,23 @@ func (d *decision) advanced(c Advanced) {
 	if len(refs) > 0 {
 		d.emit(WaitsEnded{Refs: refs})
 	}
-	if moved {
+	if moved || s.readable() > seen {
 		d.wake()
+	}
+	if moved {
 		d.pushHighWatermark()
 	}
+}
+
+// shown lets readers see what is on disk.
+func (d *decision) shown(c Shown) {
+	s := d.s
+	if !s.leading() || c.Epoch != s.epoch || c.HW <= s.shown {
+		return
+	}
+	d.emit(HighWatermarkShown{HW: c.HW})
+	d.publish()
+	d.wake()
 }
 
 func (d *decision) refused(c Refused) {

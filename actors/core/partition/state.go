@@ -65,6 +65,7 @@ type soft struct {
 	mirror     core.MirrorName
 	session    core.MirrorSession
 	hw         core.Offset
+	shown      core.Offset // as leader: the HW whose ledger entry is on disk
 	trouble    string
 
 	// As leader.
@@ -153,6 +154,15 @@ func (s *State) clone() *State {
 }
 
 func (s *State) leading() bool { return s.seat == seatLeader }
+
+// readable is the HW that readers see. A leader that acknowledges shows no more than what its ledger has on
+// disk: else a crash of everything would take back what a consumer saw, until a mirror is heard again (I14).
+func (s *State) readable() core.Offset {
+	if s.leading() && s.role != Mirroring {
+		return s.shown
+	}
+	return s.hw
+}
 
 // trackedHW is the highest source HW known, durable or not (H of R11).
 func (s *State) trackedHW() core.Offset { return max(s.sourceHW, s.heardHW, s.admission.h) }

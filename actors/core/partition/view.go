@@ -9,8 +9,8 @@ func (d *decision) publish() { d.late(PublishView{View: Describe(d.s)}) }
 func Describe(s *State) View {
 	return View{
 		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
-		LogStart: s.logStart, HW: s.hw, LSO: s.hw, LEO: s.leo, Adopted: s.adopted,
-		Confirms: s.leading() && s.hw >= s.epochStart,
+		LogStart: s.logStart, HW: s.readable(), LSO: s.readable(), Coming: s.hw, LEO: s.leo, Adopted: s.adopted,
+		Confirms: s.leading() && s.readable() >= s.epochStart,
 		Epochs:   s.epochs, Text: s.trouble,
 	}
 }

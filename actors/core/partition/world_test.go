@@ -249,6 +249,8 @@ func (b *broker) performHW(f highwater.Effect) {
 	switch e := f.(type) {
 	case highwater.Advance:
 		c.post(hw, p, func() { b.tell(Advanced(e)) })
+	case highwater.Show:
+		c.post(hw, p, func() { b.tell(Shown(e)) })
 	case highwater.Refuse:
 		c.post(hw, p, func() { b.tell(Refused(e)) })
 	case highwater.ChangeAdmission:
