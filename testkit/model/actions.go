@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
@@ -26,10 +27,12 @@ const (
 	actAnswer  // answer a arrives
 	actFloor   // floor a arrives at source broker b, and stays on its way
 	actTick
-	actCrash // broker a of cluster c; b: 0 it stays what it was, else the broker that is elected
+	actCrash // broker a of cluster c; b: 0 it stays what it was, -1 it comes back in its old epoch, else the broker that is elected
+	actLose  // the source comes back with empty disks and does not notice
 	actRelease
 	actRegister
-	actTell // destination c hears the epoch it is registered under
+	actUnfence // the controller of destination c hears of its second broker again
+	actTell    // destination c hears the epoch it is registered under
 )
 
 // action is one step that may be next. c is a cluster; a and b depend on the kind.
@@ -89,10 +92,16 @@ func (w *world) enabled() []action {
 			}
 		}
 	}
+	if w.losses < bounds.Losses {
+		add(actLose, 0, 0, 0)
+	}
 	if w.ticks < bounds.Ticks {
 		add(actTick, 0, 0, 0)
 	}
 	for d := range w.n - 1 {
+		if w.cl[d+1].fenced {
+			add(actUnfence, d+1, 0, 0)
+		}
 		if w.cl[d+1].reportingUnder != w.newest[d] {
 			add(actTell, d+1, 0, 0)
 		}
@@ -122,15 +131,16 @@ func (w *world) enabledAt(i int, id core.ReplicaID, add func(actionKind, int, in
 	if b.heard < c.version && (id == c.leader || c.broker(c.leader).heard == c.version) {
 		add(actHear, i, int(id), 0)
 	}
-	if w.crashes < w.bounds.Crashes {
+	if w.crashes[min(i, 1)] < []int{w.bounds.SrcCrashes, w.bounds.DstCrashes}[min(i, 1)] {
 		switch {
 		case id != c.leader:
 			add(actCrash, i, int(id), 0)
-		case c.inISR(3 - id):
-			add(actCrash, i, int(id), int(3-id))
-			add(actCrash, i, int(id), int(id))
 		default:
+			if c.inISR(3 - id) {
+				add(actCrash, i, int(id), int(3-id))
+			}
 			add(actCrash, i, int(id), int(id))
+			add(actCrash, i, int(id), sameEpoch)
 		}
 	}
 	if v := partition.Describe(b.part); i > 0 && v.IsLeader && v.Role == partition.Mirroring {
@@ -148,10 +158,13 @@ func (w *world) enabledFetch(i int, id, s core.ReplicaID, add func(actionKind, i
 	switch {
 	case !from.view.IsLeader || f.asking:
 	case f.ready && f.epoch == from.view.Epoch:
+		if len(w.answers)+int(f.owed) >= w.bounds.Answers {
+			return
+		}
 		next := w.fetched(i, id, s)
 		fresh := len(next.cmd.Batches) > 0 || next.cmd.SourceHW > f.told
-		again := slices.ContainsFunc(w.answers, func(a answer) bool { return same(&a, &next) })
-		if fresh && !again && len(w.answers)+int(f.owed) < w.bounds.Answers {
+		again := slices.ContainsFunc(w.answers, func(a answer) bool { return w.same(&a, &next) })
+		if fresh && !again {
 			add(actFetch, i, int(id), int(s))
 		}
 	case !f.ready || from.view.Epoch > f.epoch:
@@ -159,7 +172,9 @@ func (w *world) enabledFetch(i int, id, s core.ReplicaID, add func(actionKind, i
 	}
 }
 
-func same(a, b *answer) bool { return string(render(nil, a)) == string(render(nil, b)) }
+func (w *world) same(a, b *answer) bool {
+	return string(w.forms.answer(nil, unsafe.Pointer(a))) == string(w.forms.answer(nil, unsafe.Pointer(b)))
+}
 
 func (w *world) fetched(i int, id, s core.ReplicaID) answer {
 	from, c := w.src().broker(s), &w.cl[i]
@@ -171,7 +186,9 @@ func (w *world) fetched(i int, id, s core.ReplicaID) answer {
 
 // do takes one step and everything brokers tell themselves in it.
 func (w *world) do(a action) {
-	w.say("%s", w.describe(a))
+	if w.log != nil {
+		w.log("%s", w.describe(a))
+	}
 	i, c := int(a.c), &w.cl[a.c]
 	id := core.ReplicaID(a.a)
 	switch a.kind {
@@ -190,7 +207,7 @@ func (w *world) do(a action) {
 			w.drain()
 		}
 	case actRead:
-		b := c.broker(id)
+		b := w.edit(i, id)
 		r := b.read
 		b.read = nil
 		w.tell(i, id, partition.Replicate{From: r.Leader, Epoch: r.Epoch, Term: r.Term,
@@ -209,7 +226,7 @@ func (w *world) do(a action) {
 	case actAnswer:
 		one := w.answers[a.a]
 		w.answers = slices.Delete(slices.Clone(w.answers), int(a.a), int(a.a)+1)
-		f := &w.cl[one.cluster].broker(one.to).fetcher
+		f := &w.edit(int(one.cluster), one.to).fetcher
 		f.owed++
 		f.told = max(f.told, one.cmd.SourceHW)
 		one.cmd.Batches = slices.Clone(one.cmd.Batches)
@@ -219,7 +236,9 @@ func (w *world) do(a action) {
 	case actTick:
 		w.tick()
 	case actCrash:
-		w.crash(i, id, core.ReplicaID(a.b))
+		w.crash(i, id, a.b)
+	case actLose:
+		w.lose()
 	case actRelease:
 		w.gates[i-1], w.releases = 0, w.releases+1
 		w.src().version++
@@ -229,6 +248,9 @@ func (w *world) do(a action) {
 		}
 		w.gates[i-1] = w.newest[i-1]
 		w.src().version++
+	case actUnfence:
+		c.fenced = false
+		c.version++
 	case actTell:
 		c.reportingUnder = w.newest[i-1]
 		c.version++
@@ -238,18 +260,6 @@ func (w *world) do(a action) {
 	w.drain()
 	if !w.bounds.Lag {
 		w.hearAll()
-	}
-	w.form()
-}
-
-// form renders the machines that the step changed.
-func (w *world) form() {
-	for i := range w.n {
-		for j := range w.cl[i].brokers {
-			if b := &w.cl[i].brokers[j]; b.part != b.formed || b.hw != b.formedHW {
-				b.form()
-			}
-		}
 	}
 }
 

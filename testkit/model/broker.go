@@ -13,16 +13,16 @@ import (
 // tell is the shell of a partition: decide, apply, journal, early effects now, late ones once what was
 // decided before is synced.
 func (w *world) tell(i int, id core.ReplicaID, cmd partition.Command) {
-	b := w.cl[i].broker(id)
+	b := w.edit(i, id)
 	out := partitions.Decide(b.part, w.now, cmd)
-	if len(out.Events) > 0 {
-		b.part = fork(b.part)
+	if len(out.Events) > 0 && !b.partOwned {
+		b.part, b.partOwned = copyPart.of(b.part), true
 	}
 	for _, ev := range out.Events {
 		partitions.Apply(b.part, ev)
-		if entry, durable := partitions.Encode(ev); durable {
+		if _, durable := ev.(partition.DurableEvent); durable {
 			b.dirty, b.unsaved = true, true
-			b.note(entry)
+			b.note(ev)
 		}
 	}
 	for _, f := range out.Early {
@@ -40,14 +40,14 @@ func (w *world) tell(i int, id core.ReplicaID, cmd partition.Command) {
 }
 
 func (w *world) tellHW(i int, id core.ReplicaID, cmd highwater.Command) {
-	b := w.cl[i].broker(id)
+	b := w.edit(i, id)
 	out := highwaters.Decide(b.hw, w.now, cmd)
-	if len(out.Events) > 0 {
-		b.hw = fork(b.hw)
+	if len(out.Events) > 0 && !b.hwOwned {
+		b.hw, b.hwOwned = copyHW.of(b.hw), true
 	}
 	for _, ev := range out.Events {
 		highwaters.Apply(b.hw, ev)
-		if _, durable := highwaters.Encode(ev); durable {
+		if _, durable := ev.(highwater.DurableEvent); durable {
 			b.unsaved = true
 		}
 		if moved, ok := ev.(highwater.HighWatermarkAdvanced); ok {
@@ -70,7 +70,7 @@ func (w *world) tellHW(i int, id core.ReplicaID, cmd highwater.Command) {
 // release performs late effects when nothing decided is unsynced. Entries of the ledger alone never wait:
 // they are evidence and gate nothing (D3).
 func (w *world) release(i int, id core.ReplicaID) {
-	b := w.cl[i].broker(id)
+	b := w.edit(i, id)
 	apart := w.bounds.SrcSync
 	if i > 0 {
 		apart = w.bounds.DstSync
@@ -79,7 +79,7 @@ func (w *world) release(i int, id core.ReplicaID) {
 		return
 	}
 	if b.unsaved {
-		b.saved()
+		w.saved(b)
 	}
 	if len(b.late[0])+len(b.late[1]) == 0 {
 		return
@@ -95,8 +95,7 @@ func (w *world) release(i int, id core.ReplicaID) {
 }
 
 func (w *world) sync(i int, id core.ReplicaID) {
-	b := w.cl[i].broker(id)
-	b.saved()
+	w.saved(w.edit(i, id))
 	w.release(i, id)
 }
 
@@ -130,7 +129,7 @@ func (w *world) drain() {
 
 func (w *world) perform(i int, id core.ReplicaID, f partition.Effect) {
 	c := &w.cl[i]
-	b := c.broker(id)
+	b := w.edit(i, id)
 	switch e := f.(type) {
 	case partition.TellHighWatermark:
 		w.post(i, id, id, letter{hw: e.Command})
@@ -138,14 +137,13 @@ func (w *world) perform(i int, id core.ReplicaID, f partition.Effect) {
 		w.post(i, id, e.To, letter{cmd: e.Command})
 	case partition.ReportDurable:
 		w.post(i, id, e.Leader, letter{hw: highwater.ReportReplica{Replica: id, Epoch: e.Epoch, Term: e.Term, LEO: e.LEO}})
-		if e.Leader != id {
-			w.post(i, id, e.Leader, letter{cmd: partition.ReplicaReported{Replica: id, Epoch: e.Epoch, Term: e.Term, LEO: e.LEO}})
-		}
+		// It also gives push credit back, which no bound here ever uses up.
 	case partition.ReadLeaderLog:
 		b.read = &e
 	case partition.QuarantineRange:
 		w.post(i, id, id, letter{cmd: partition.Quarantined{Session: e.Session, From: e.From, To: e.To}})
 	case partition.PublishView:
+		w.checkKept(i, id, b.view, e.View)
 		b.view = e.View
 	case partition.AckProduce:
 		w.ack(c, id, e.Base)
@@ -182,17 +180,13 @@ func (w *world) performHW(i int, id core.ReplicaID, f highwater.Effect) {
 }
 
 // note keeps the log a reader of the journal would find.
-func (b *broker) note(entry core.Entry) {
-	switch entry.Op {
-	case core.IndexAdd:
-		one, _, err := batch.Parse(entry.Payload)
-		if err != nil {
-			panic(err)
-		}
-		b.live = append(b.live[:len(b.live):len(b.live)], one)
-	case core.IndexTruncate:
-		b.live = b.live[:entry.Base]
-	case core.IndexNone, core.IndexTrim:
+func (b *broker) note(ev partition.Event) {
+	switch e := ev.(type) {
+	case partition.BatchAppended:
+		b.live = append(b.live[:len(b.live):len(b.live)], e.Batch)
+	case partition.LogTruncated:
+		b.live = b.live[:e.To]
+	default: // not of the log
 	}
 }
 
@@ -213,7 +207,7 @@ func (w *world) ack(c *cluster, id core.ReplicaID, base core.Offset) {
 	}
 	w.say("record at offset %d of epoch %d is ACKED by %s", base, b.live[base].LeaderEpoch, c.label(id))
 	for _, old := range w.acked {
-		if old.at == base && old.digest != a.digest && w.unclean == 0 {
+		if old.at == base && old.digest != a.digest && w.honest() {
 			w.found("I01", "another record was acked at offset %d before", base)
 		}
 	}
@@ -221,7 +215,7 @@ func (w *world) ack(c *cluster, id core.ReplicaID, base core.Offset) {
 }
 
 func (w *world) answered(c *cluster, id core.ReplicaID, e partition.MirrorAnswered) {
-	f := &c.broker(id).fetcher
+	f := &w.edit(c.at, id).fetcher
 	if e.Ref == refCheck || e.Ref == refCurrent {
 		f.asking = false
 	} else {
@@ -233,7 +227,7 @@ func (w *world) answered(c *cluster, id core.ReplicaID, e partition.MirrorAnswer
 	case partition.MirrorDiverged:
 		f.ready = false
 		w.say("%s is %s", c.label(id), e.Text)
-		if w.unclean == 0 && e.Ref == refCurrent {
+		if w.honest() && e.Ref == refCurrent {
 			w.found("I28", "%s is DIVERGED though every election was clean: %s", c.label(id), e.Text)
 		}
 	case partition.MirrorStale, partition.MirrorAgain, partition.MirrorEpochTooLow, partition.MirrorRejected, partition.MirrorUnsaved:

@@ -8,28 +8,86 @@ import (
 	"sync"
 	"unsafe"
 
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/batch"
 )
 
 // renderer appends the canonical bytes of the value at p: equal values give equal bytes, whatever order a
-// map has. It is compiled once per type, since it runs on every machine that an action touches.
+// map has. It is compiled once per type, since it runs on every machine that a step touches. Fields are
+// read whether exported or not: soft state has no other rendering.
 type renderer func(b []byte, p unsafe.Pointer) []byte
 
-var renderers sync.Map // reflect.Type -> renderer
+// forms renders the parts of a state, without the fields that nothing within the bounds reads.
+type forms struct {
+	without map[string]bool // as in "highwater.soft.timer"
+	boxed   sync.Map        // reflect.Type of a value in an interface -> box
 
-// render appends the canonical form of *v. Fields are read whether exported or not: soft state has no
-// other rendering, and two states that differ in it are two states.
-func render[T any](b []byte, v *T) []byte {
-	return rendererOf(reflect.TypeFor[T]())(b, unsafe.Pointer(v))
+	part, hw, idle, late, batches, view, fetcher, read,
+	ints, links, proposals, floors, answer, acked, stated renderer
 }
 
-func rendererOf(t reflect.Type) renderer {
-	if r, ok := renderers.Load(t); ok {
-		return r.(renderer)
+type box struct {
+	id     byte
+	render renderer
+}
+
+// unread are fields that no decision of the machines reads here, or only to tell the outside what the
+// model leaves out: timers, evidence for destinations, texts, push credit, deadlines. Two states that
+// differ in nothing else have the same future.
+var unread = []string{
+	"highwater.soft.timer", "highwater.soft.toldGates", "highwater.soft.toldWaiters", "highwater.soft.weak",
+	"highwater.soft.soonest", "highwater.soft.waitBytes", "highwater.gate.HoldsSince", "highwater.gate.LastReport",
+	"highwater.gate.Start", "highwater.hard.Epoch", "highwater.hard.To", "highwater.AppliedImage.Version",
+	"highwater.PublishFloor.Replicas", "highwater.PublishFloor.ISR",
+	"partition.soft.trouble", "partition.soft.stashBytes", "partition.soft.lookedAt", "partition.soft.parked",
+	"partition.soft.epochStart", "partition.follower.Flights", "partition.follower.Bytes",
+	"partition.View.Text", "partition.View.Confirms", "partition.View.LSO", "partition.MirrorAnswered.Text",
+	"partition.State.ID", "highwater.State.ID",
+}
+
+// unreadAtOne are the fields that tell an older report of a mirror's ISR size from a newer one. No size
+// is below a min ISR of one, and nothing else asks.
+var unreadAtOne = []string{
+	"highwater.soft.seq", "highwater.gate.Seq", "highwater.gate.DestEpoch", "highwater.gate.Heard", "highwater.gate.ISRSize",
+	"highwater.PublishFloor.Seq", "highwater.PublishFloor.DestEpoch", "highwater.ReportFloor.Seq", "highwater.ReportFloor.DestEpoch",
+	"highwater.PublishFloor.ISRSize", "highwater.ReportFloor.ISRSize",
+}
+
+// forgotten is what a high watermark that leads nothing keeps for nobody: the next leader epoch begins
+// with none of it (R2, R3).
+var forgotten = []string{
+	"image", "epochStart", "self", "mode", "hw", "replicas", "imaged", "pending", "gates", "term", "adopted", "r", "h",
+	"tracked", "waits", "floor", "published", "statedISR", "statedAt", "seq", "waiters", "stampOpen", "stamp", "stampOnDisk", "told",
+}
+
+func newForms(b *Bounds) *forms {
+	f := &forms{without: map[string]bool{}}
+	for _, name := range unread {
+		f.without[name] = true
 	}
-	r := compile(t)
-	renderers.Store(t, r)
-	return r
+	if b.MinISR == 1 {
+		for _, name := range unreadAtOne {
+			f.without[name] = true
+		}
+	}
+	f.hw = f.compile(reflect.TypeFor[highwater.State]())
+	f.part = f.compile(reflect.TypeFor[partition.State]())
+	f.late, f.batches = f.compile(reflect.TypeFor[[2][]any]()), f.compile(reflect.TypeFor[[]batch.Batch]())
+	f.view, f.fetcher = f.compile(reflect.TypeFor[partition.View]()), f.compile(reflect.TypeFor[fetcher]())
+	f.read, f.ints = f.compile(reflect.TypeFor[partition.ReadLeaderLog]()), f.compile(reflect.TypeFor[[]uint8]())
+	f.links, f.proposals = f.compile(reflect.TypeFor[[]letter]()), f.compile(reflect.TypeFor[[]proposal]())
+	f.floors, f.answer = f.compile(reflect.TypeFor[[]floorOnWay]()), f.compile(reflect.TypeFor[answer]())
+	f.acked, f.stated = f.compile(reflect.TypeFor[[]ack]()), f.compile(reflect.TypeFor[[]statement]())
+	idle := &forms{without: map[string]bool{}}
+	for name := range f.without {
+		idle.without[name] = true
+	}
+	for _, name := range forgotten {
+		idle.without["highwater.soft."+name] = true
+	}
+	f.idle = idle.compile(reflect.TypeFor[highwater.State]())
+	return f
 }
 
 func appendInt(b []byte, n uint64) []byte {
@@ -40,7 +98,7 @@ func appendInt(b []byte, n uint64) []byte {
 	return append(b, byte(n))
 }
 
-func compile(t reflect.Type) renderer {
+func (f *forms) compile(t reflect.Type) renderer {
 	if t == reflect.TypeFor[batch.Batch]() {
 		// The bytes are a function of these: records are numbered and never built twice.
 		return func(b []byte, p unsafe.Pointer) []byte {
@@ -65,9 +123,9 @@ func compile(t reflect.Type) renderer {
 			return append(appendInt(b, uint64(len(s))), s...)
 		}
 	case reflect.Struct:
-		return compileStruct(t)
+		return f.compileStruct(t)
 	case reflect.Array:
-		elem, size, n := rendererOf(t.Elem()), t.Elem().Size(), t.Len()
+		elem, size, n := f.compile(t.Elem()), t.Elem().Size(), t.Len()
 		return func(b []byte, p unsafe.Pointer) []byte {
 			for i := range n {
 				b = elem(b, unsafe.Add(p, uintptr(i)*size))
@@ -75,7 +133,7 @@ func compile(t reflect.Type) renderer {
 			return b
 		}
 	case reflect.Slice:
-		elem, size := rendererOf(t.Elem()), t.Elem().Size()
+		elem, size := f.compile(t.Elem()), t.Elem().Size()
 		return func(b []byte, p unsafe.Pointer) []byte {
 			s := (*[3]uintptr)(p)
 			b = appendInt(b, uint64(s[1]))
@@ -85,35 +143,76 @@ func compile(t reflect.Type) renderer {
 			return b
 		}
 	case reflect.Map:
-		return func(b []byte, p unsafe.Pointer) []byte { return renderMap(b, reflect.NewAt(t, p).Elem()) }
+		return func(b []byte, p unsafe.Pointer) []byte {
+			m := reflect.NewAt(t, p).Elem()
+			if m.Len() == 0 {
+				return append(b, 0)
+			}
+			return f.renderMap(b, m)
+		}
 	case reflect.Interface:
-		return func(b []byte, p unsafe.Pointer) []byte { return renderAny(b, reflect.NewAt(t, p).Elem()) }
+		return func(b []byte, p unsafe.Pointer) []byte {
+			if (*[2]unsafe.Pointer)(p)[0] == nil {
+				return append(b, 0)
+			}
+			// The second word points to the value: no command or effect is a bare pointer (boxOf refuses).
+			one := f.boxOf(reflect.NewAt(t, p).Elem().Elem().Type())
+			return one.render(append(b, one.id), (*[2]unsafe.Pointer)(p)[1])
+		}
 	default:
 		panic(fmt.Sprintf("model: no canonical form of %s", t))
 	}
 }
 
-func compileStruct(t reflect.Type) renderer {
+func (f *forms) compileStruct(t reflect.Type) renderer {
 	type field struct {
 		offset uintptr
 		render renderer
 	}
 	var fields []field
 	for i := range t.NumField() {
-		fields = append(fields, field{t.Field(i).Offset, rendererOf(t.Field(i).Type)})
+		if one := t.Field(i); !f.without[t.String()+"."+one.Name] {
+			fields = append(fields, field{one.Offset, f.compile(one.Type)})
+		}
 	}
 	return func(b []byte, p unsafe.Pointer) []byte {
-		for _, f := range fields {
-			b = f.render(b, unsafe.Add(p, f.offset))
+		for _, one := range fields {
+			b = one.render(b, unsafe.Add(p, one.offset))
 		}
 		return b
 	}
 }
 
-func renderMap(b []byte, m reflect.Value) []byte {
+var (
+	boxIDs   = map[reflect.Type]byte{}
+	boxIDsMu sync.Mutex
+)
+
+// boxOf renders what an interface holds, behind a number for its type.
+func (f *forms) boxOf(t reflect.Type) box {
+	if known, ok := f.boxed.Load(t); ok {
+		return known.(box)
+	}
+	if t.Kind() != reflect.Struct || t.NumField() == 1 && t.Field(0).Type.Kind() == reflect.Pointer {
+		panic(fmt.Sprintf("model: %s in an interface", t))
+	}
+	boxIDsMu.Lock()
+	id, known := boxIDs[t]
+	if !known {
+		id = byte(len(boxIDs) + 1)
+		boxIDs[t] = id
+	}
+	boxIDsMu.Unlock()
+	one := box{id, f.compile(t)}
+	f.boxed.Store(t, one)
+	return one
+}
+
+func (f *forms) renderMap(b []byte, m reflect.Value) []byte {
+	key, value := f.compile(m.Type().Key()), f.compile(m.Type().Elem())
 	var entries [][]byte
 	for it := m.MapRange(); it.Next(); {
-		entries = append(entries, renderBoxed(renderBoxed(nil, it.Key()), it.Value()))
+		entries = append(entries, renderBoxed(renderBoxed(nil, it.Key(), key), it.Value(), value))
 	}
 	slices.SortFunc(entries, bytes.Compare)
 	b = appendInt(b, uint64(len(entries)))
@@ -123,51 +222,9 @@ func renderMap(b []byte, m reflect.Value) []byte {
 	return b
 }
 
-func renderAny(b []byte, v reflect.Value) []byte {
-	if v.IsNil() {
-		return append(b, 0)
-	}
-	name := v.Elem().Type().String()
-	b = append(appendInt(b, uint64(len(name))), name...)
-	return renderBoxed(b, v.Elem())
-}
-
 // renderBoxed renders a value that has no address of its own.
-func renderBoxed(b []byte, v reflect.Value) []byte {
+func renderBoxed(b []byte, v reflect.Value, r renderer) []byte {
 	box := reflect.New(v.Type())
 	box.Elem().Set(v)
-	return rendererOf(v.Type())(b, box.UnsafePointer())
-}
-
-// fork copies a machine's state for another branch of the search. Machines replace slices and never
-// change their elements, but they append in place and write to maps: so capacity is cut to the length,
-// and maps are copied.
-func fork[T any](s *T) *T {
-	c := *s
-	detach(reflect.ValueOf(&c).Elem())
-	return &c
-}
-
-func detach(v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		switch f.Kind() {
-		case reflect.Struct:
-			detach(f)
-		case reflect.Slice:
-			h := (*[3]uintptr)(f.Addr().UnsafePointer())
-			h[2] = h[1]
-		case reflect.Map:
-			if f.IsNil() {
-				continue
-			}
-			f = reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
-			m := reflect.MakeMapWithSize(f.Type(), f.Len())
-			for it := f.MapRange(); it.Next(); {
-				m.SetMapIndex(it.Key(), it.Value())
-			}
-			f.Set(m)
-		default:
-		}
-	}
+	return r(b, box.UnsafePointer())
 }

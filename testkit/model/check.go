@@ -4,6 +4,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/invariants"
+	"lockstep/actors/core/partition"
 )
 
 // checkAdvance is I05 and I16, at the instant HW moves: every registered mirror has stated at least that
@@ -32,6 +33,11 @@ func (w *world) checkAdvance(b *broker, e highwater.HighWatermarkAdvanced) {
 			w.foundIf("I16", "HW moves %d -> %d in epoch %d, in which the highest floor %s has stated is %d", e.From, e.To, e.LeaderEpoch, g.Cluster, floor)
 		}
 	}
+	for d, re := range w.carried {
+		if re != 0 && re == w.gates[d] && mask&(1<<d) == 0 && e.LeaderEpoch == w.src().epoch {
+			w.foundIf("I35", "HW moves %d -> %d in epoch %d without %s, whose registration %d the election carried", e.From, e.To, e.LeaderEpoch, keys[d].Cluster, re)
+		}
+	}
 	stamps := append([]uint8(nil), b.stamps...)
 	for at := core.Offset(len(stamps)); at < e.To; at++ {
 		stamps = append(stamps, 0)
@@ -56,25 +62,20 @@ func (w *world) check() {
 			w.violation = v
 		}
 	}
-	all := map[core.Offset]invariants.Digest{}
-	for _, a := range w.acked {
-		all[a.at] = a.digest
-	}
-	if w.unclean == 0 {
-		keep(invariants.AckedEverywhere(all, w.src().electable()))
+	if len(w.acked) > 0 && w.honest() {
+		keep(invariants.AckedEverywhere(w.promised(0xff), w.src().electable()))
 	}
 	leader := w.src().broker(w.src().leader)
-	lineage := copyOf("", leader.live).Batches
 	led := leader.view.IsLeader && leader.view.Epoch == w.src().epoch
+	var lineage []invariants.Digest
+	if led && !w.bounds.AcksOnly {
+		lineage = copyOf("", leader.live).Batches
+	}
 	for d := range w.n - 1 {
-		gated := map[core.Offset]invariants.Digest{}
-		for _, a := range w.acked {
-			if a.gated&(1<<d) != 0 {
-				gated[a.at] = a.digest
-			}
-		}
 		copies := w.cl[d+1].electable()
-		keep(invariants.AckedEverywhere(gated, copies))
+		if len(w.acked) > 0 {
+			keep(invariants.AckedEverywhere(w.promised(1<<d), copies))
+		}
 		if w.bounds.AcksOnly || !led {
 			continue
 		}
@@ -84,23 +85,65 @@ func (w *world) check() {
 			}
 		}
 	}
+	if w.bounds.AcksOnly {
+		return
+	}
 	for i := range w.n {
-		if i == 0 && w.unclean > 0 {
-			continue // HW may go back with an unclean election, and only with it
+		if i > 0 || w.honest() {
+			w.checkBounded(&w.cl[i], keep)
 		}
-		w.checkHW(&w.cl[i], keep)
+	}
+	if w.honest() {
+		w.checkShown()
 	}
 }
 
-func (w *world) checkHW(c *cluster, keep func(*invariants.Violation)) {
-	for id := core.ReplicaID(1); id <= 2; id++ {
-		b := c.broker(id)
-		if b.view.Epoch == b.hwEpoch {
-			keep(invariants.HighWatermarkKept(c.label(id), b.hwSeen, b.view.HW))
-		}
-		b.hwSeen, b.hwEpoch = b.view.HW, b.view.Epoch
+// honest reports whether the source has kept what it committed: no election was unclean, no disk lied.
+func (w *world) honest() bool { return w.unclean == 0 && w.losses == 0 }
+
+// checkShown is I21: whatever broker shows a record below its HW, in either cluster, shows the same one.
+func (w *world) checkShown() {
+	type shown struct {
+		digest invariants.Digest
+		by     string
 	}
-	if l := c.broker(c.leader); l.view.IsLeader && l.view.Epoch == c.epoch && !w.bounds.AcksOnly {
+	var first []shown
+	for i := range w.n {
+		for id := core.ReplicaID(1); id <= 2; id++ {
+			r := w.cl[i].broker(id)
+			for at := range int(min(r.view.HW, core.Offset(len(r.live)))) {
+				one := shown{digest(r.live[at]), w.cl[i].label(id)}
+				if at == len(first) {
+					first = append(first, one)
+				} else if first[at].digest != one.digest {
+					w.found("I21", "%s and %s show different records at offset %d", first[at].by, one.by, at)
+				}
+			}
+		}
+	}
+}
+
+// promised is what was acknowledged under a stamp that names a destination of mask, or all of it.
+func (w *world) promised(mask uint8) map[core.Offset]invariants.Digest {
+	all := map[core.Offset]invariants.Digest{}
+	for _, a := range w.acked {
+		if mask == 0xff || a.gated&mask != 0 {
+			all[a.at] = a.digest
+		}
+	}
+	return all
+}
+
+// checkKept is I14: within a leader epoch no reader sees HW go back, but with an unclean election.
+func (w *world) checkKept(i int, id core.ReplicaID, was, is partition.View) {
+	if was.Epoch != is.Epoch || (i == 0 && !w.honest()) || w.violation != nil {
+		return
+	}
+	w.violation = invariants.HighWatermarkKept(w.cl[i].label(id), was.HW, is.HW)
+}
+
+func (w *world) checkBounded(c *cluster, keep func(*invariants.Violation)) {
+	if l := c.broker(c.leader); l.view.IsLeader && l.view.Epoch == c.epoch {
 		keep(invariants.HighWatermarkBounded(c.label(c.leader), l.view.HW, core.Offset(len(l.live)), c.electable()))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // hear lets a broker apply its cluster's newest image: the seat first, then what HW must know.
 func (w *world) hear(i int, id core.ReplicaID) {
 	c := &w.cl[i]
-	b := c.broker(id)
+	b := w.edit(i, id)
 	if b.session != c.session {
 		b.fetcher = fetcher{} // fetches of older sessions are withdrawn
 	}
@@ -23,6 +23,9 @@ func (w *world) hear(i int, id core.ReplicaID) {
 	}
 	img := highwater.AppliedImage{
 		Epoch: c.epoch, PartitionEpoch: c.pe, ISR: slices.Clone(c.isr), MinISR: int32(w.bounds.MinISR), Version: c.version, LastUnclean: c.lastUnclean,
+	}
+	if c.fenced {
+		img.Fenced = []core.ReplicaID{2}
 	}
 	lead := partition.Lead{Epoch: c.epoch, Replicas: []core.ReplicaID{1, 2}}
 	if i > 0 {
@@ -81,6 +84,9 @@ const (
 func (w *world) elect(i int, id core.ReplicaID, how int8) {
 	c := &w.cl[i]
 	c.leader, c.epoch, c.pe, c.version = id, c.epoch+1, c.pe+1, c.version+1
+	if i == 0 {
+		w.carried = w.gates
+	}
 	switch how {
 	case electGraceful:
 	case electUnclean:
@@ -96,11 +102,12 @@ func (w *world) elect(i int, id core.ReplicaID, how int8) {
 }
 
 // crash takes a broker's memory, what was not synced, and the letters it had not read or sent. next is
-// who leads then, 0 if the leader was another broker.
-func (w *world) crash(i int, id, next core.ReplicaID) {
-	w.crashes++
+// who leads then, 0 if the leader was another broker; with sameEpoch the controller has not noticed, which
+// the broker must survive (R12).
+func (w *world) crash(i int, id core.ReplicaID, next int8) {
+	w.crashes[min(i, 1)]++
 	c := &w.cl[i]
-	b := c.broker(id)
+	b := w.edit(i, id)
 	part, err := partitions.Restore(partitionID(id), []byte(b.partDisk))
 	if err != nil {
 		panic(err)
@@ -109,26 +116,55 @@ func (w *world) crash(i int, id, next core.ReplicaID) {
 	if err != nil {
 		panic(err)
 	}
+	b.partOwned, b.hwOwned = true, true
 	b.part, b.hw, b.live, b.late, b.dirty, b.unsaved = part, hw, b.disk, [2][]any{}, false, false
 	b.fetcher, b.read, b.heard, b.stamps = fetcher{}, nil, 0, nil
-	b.view, b.hwSeen, b.hwEpoch = partition.Describe(part), 0, core.NoEpoch
+	b.view = partition.Describe(part)
 	c.links[id-1][2-id], c.links[2-id][id-1] = nil, nil
 	c.proposals = slices.DeleteFunc(slices.Clone(c.proposals), func(p proposal) bool { return p.from == id })
 	w.answers = slices.DeleteFunc(slices.Clone(w.answers), func(a answer) bool { return int(a.cluster) == i && a.to == id })
 	switch next {
-	case 0:
-	case id:
+	case 0, sameEpoch:
+	case int8(id):
 		isr := c.isr
 		w.elect(i, id, electClean)
 		c.isr = isr // a restart in place is a new epoch and nothing else (R12)
 	default:
-		w.elect(i, next, electClean)
+		w.elect(i, core.ReplicaID(next), electClean)
+	}
+}
+
+const sameEpoch = -1
+
+// lose is a source whose disks forgot everything and that does not know: the election after it is clean.
+// Of what it had acknowledged, the residual that R11 admits is taken back: what the destination had not
+// yet been told was committed.
+func (w *world) lose() {
+	c := w.src()
+	w.losses++
+	for id := core.ReplicaID(1); id <= 2; id++ {
+		r := w.edit(0, id)
+		*r = broker{part: partition.New(partitionID(id)), hw: highwater.New("ledger/t/0"), partOwned: true, hwOwned: true, unclean: r.unclean}
+		w.saved(r)
+		r.view = partition.Describe(r.part)
+	}
+	c.links, c.proposals = [2][2][]letter{}, nil
+	isr := c.isr
+	w.elect(0, c.leader, electClean)
+	c.isr = isr
+	w.acked = slices.Clone(w.acked)
+	for n := range w.acked {
+		for d := range w.n - 1 {
+			if dst := &w.cl[d+1]; w.acked[n].at >= dst.broker(dst.leader).fetcher.told {
+				w.acked[n].gated &^= 1 << d
+			}
+		}
 	}
 }
 
 // adopt is the divergence check of a destination leader against a source broker that says it leads.
 func (w *world) adopt(i int, id, s core.ReplicaID) {
-	from, b := w.src().broker(s), w.cl[i].broker(id)
+	from, b := w.src().broker(s), w.edit(i, id)
 	own := partition.Describe(b.part)
 	asked := newestEpoch(own.Epochs)
 	epoch, end := core.NoEpoch, core.Offset(0)

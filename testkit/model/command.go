@@ -1,80 +1,92 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
 )
 
 // Command is `testkit model`.
 type Command struct {
 	Bounds
-	Scenario string        `help:"Bounds of this name instead of the flags; \"all\" runs every one."`
-	Limit    int           `help:"Stop after this many states; 0: never. About 3 kB of memory each while they wait."`
-	For      time.Duration `default:"10m" help:"Stop after this long, per scenario."`
-	Rule     string        `help:"Switch rules of the data plane off, one at a time, and look for a counterexample: a ruling (R5), a switch (admitAboveFloor) or \"all\"."`
-	Traces   bool          `help:"With --rule: print every counterexample."`
+	Scenario string        `default:"all" help:"One scenario, \"all\", or \"flags\": the bounds of the flags."`
+	Quick    bool          `help:"Only the scenarios that end within seconds: under a minute together."`
+	Budget   time.Duration `default:"10m" help:"Give up after this long in all. A scenario that was not finished is an error: it proves nothing."`
+	Limit    int           `help:"Give up a scenario after this many states; 0: never. About 1 kB of memory each while they wait."`
+	Workers  int           `help:"Processors to use; 0: all."`
+	Rule     string        `help:"Switch rules off, one at a time, and show the schedule that goes wrong: a ruling (R5), a switch (admitAboveFloor) or \"all\". Each is tried in the scenario that is about it, or in --scenario."`
+	Traces   bool          `help:"With --rule: print every schedule that goes wrong."`
 }
 
-// Run explores, and fails if something is violated.
+const (
+	allScenarios = "all"
+	ofFlags      = "flags"
+)
+
+// Run explores, and fails if something is violated or was not explored to the end.
 func (c *Command) Run() error {
+	debug.SetGCPercent(300) // most of what waits lives until its level is done
+	until := time.Now().Add(c.Budget)
 	if c.Rule != "" {
-		return c.rules()
+		return c.rules(until)
 	}
-	list := []Scenario{{"flags", c.Bounds}}
-	if c.Scenario != "" {
-		if list = chosen(c.Scenario); list == nil {
-			return fmt.Errorf("no scenario %q: one of %s, or all", c.Scenario, names())
-		}
+	list, err := c.chosen()
+	if err != nil {
+		return err
 	}
+	fmt.Printf("%-21s %9s %9s %5s %9s %8s  %-12s %s\n", "SCENARIO", "STATES", "STEPS", "DEPTH", "WITH ACK", "SECONDS", "VIOLATIONS", "BOUNDS")
 	states := 0
+	var unfinished []string
 	for _, s := range list {
 		s.Bounds.AcksOnly = s.Bounds.AcksOnly || c.AcksOnly
-		r := Search(s.Bounds, c.Limit, time.Now().Add(c.For))
+		r := Search(s.Bounds, Limits{States: c.Limit, Deadline: until, Workers: c.Workers})
 		states += r.States
-		fmt.Println(line(s.Name, r))
-		fmt.Printf("  bounds: %s\n", s.Bounds)
+		end := "0"
+		switch {
+		case r.Violation != nil:
+			end = "1"
+		case !r.Exhaustive:
+			end = "not finished"
+			unfinished = append(unfinished, s.Name)
+		}
+		fmt.Printf("%-21s %9d %9d %5d %9d %8.1f  %-12s %s\n", s.Name, r.States, r.Steps, r.Depth, r.Acks, r.Took.Seconds(), end, s.Bounds)
 		if r.Violation != nil {
 			for _, l := range r.Trace {
 				fmt.Println(l)
 			}
-			return fmt.Errorf("%s, %d steps from the quiet start, bounds %s", r.Violation, r.Depth, s.Name)
+			return fmt.Errorf("%s, %d steps from the quiet start, scenario %s", r.Violation, r.Depth, s.Name)
 		}
 	}
-	fmt.Printf("%d states, 0 violations\n", states)
+	if unfinished != nil {
+		return fmt.Errorf("not explored to the end within --budget=%s --limit=%d: %s", c.Budget, c.Limit, strings.Join(unfinished, ", "))
+	}
+	fmt.Printf("%d states in %d scenarios, every one to the end of its bounds, 0 violations\n", states, len(list))
 	return nil
 }
 
-func line(name string, r Result) string {
-	end := "exhaustive"
-	if !r.Exhaustive {
-		end = "not finished"
-	}
-	found := "0 violations"
-	if r.Violation != nil {
-		end, found = "stopped", "VIOLATION "+r.Violation.String()
-	}
-	return fmt.Sprintf("%-21s %9d states %9d steps, depth %3d, %8d with an ack, %6.1f s, %s, %s",
-		name, r.States, r.Steps, r.Depth, r.Acks, r.Took.Seconds(), end, found)
-}
-
-func chosen(name string) []Scenario {
-	if name == "all" {
-		return Scenarios()
+func (c *Command) chosen() ([]Scenario, error) {
+	switch {
+	case c.Scenario == ofFlags:
+		return []Scenario{{Name: ofFlags, Bounds: c.Bounds}}, nil
+	case c.Scenario == allScenarios:
+		var list []Scenario
+		for _, s := range Scenarios() {
+			if !c.Quick || s.Quick {
+				list = append(list, s)
+			}
+		}
+		return list, nil
 	}
 	for _, s := range Scenarios() {
-		if s.Name == name {
-			return []Scenario{s}
+		if s.Name == c.Scenario {
+			return []Scenario{s}, nil
 		}
 	}
-	return nil
-}
-
-func names() (all string) {
-	for i, s := range Scenarios() {
-		if i > 0 {
-			all += ", "
-		}
-		all += s.Name
+	var names []string
+	for _, s := range Scenarios() {
+		names = append(names, s.Name)
 	}
-	return all
+	return nil, errors.New("no scenario " + c.Scenario + ": one of " + strings.Join(names, ", ") + ", all or flags")
 }

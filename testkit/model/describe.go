@@ -36,15 +36,22 @@ func (w *world) describe(a action) string {
 		return fmt.Sprintf("floor %d of source epoch %d, registration %d, from %s reaches source broker-%d", r.Floor, r.SourceEpoch, r.Epoch, r.Key.Cluster, a.b)
 	case actTick:
 		return "11 s pass"
+	case actLose:
+		return fmt.Sprintf("the source comes back with empty disks and does not notice; broker-%d leads in epoch %d", c.leader, c.epoch+1)
 	case actCrash:
-		if a.b == 0 {
+		switch a.b {
+		case 0:
 			return at + " crashes"
+		case sameEpoch:
+			return fmt.Sprintf("%s crashes and comes back as leader of epoch %d", at, c.epoch)
 		}
 		return fmt.Sprintf("%s crashes; broker-%d leads in epoch %d", at, a.b, c.epoch+1)
 	case actRelease:
 		return c.name + " is released at the source"
 	case actRegister:
 		return c.name + " registers at the source"
+	case actUnfence:
+		return "broker-2 of " + c.name + " is live again for its controller"
 	case actTell:
 		return c.name + " learns its registration epoch"
 	default:

@@ -1,16 +1,23 @@
 package model
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/partition"
+	"lockstep/testkit/binaries"
+	"lockstep/testkit/rules"
 )
 
 // Within the bounds of the cheap scenarios every schedule keeps every promise. Switch a rule off (build
 // tag mutants) and one of them shows a shortest schedule that does not.
 func TestNoScheduleWithinSmallBoundsBreaksAPromise(t *testing.T) {
 	for _, s := range Scenarios()[:3] {
-		r := Search(s.Bounds, 0, time.Now().Add(time.Minute))
+		r := Search(s.Bounds, Limits{Deadline: time.Now().Add(time.Minute)})
 		switch {
 		case r.Violation != nil:
 			t.Errorf("%s: %s\n%s", s.Name, r.Violation, strings.Join(r.Trace, "\n"))
@@ -30,7 +37,7 @@ func TestStepsLeaveTheStateTheyStartFrom(t *testing.T) {
 		var next []*world
 		for _, w := range level[:min(len(level), 40)] {
 			before, _ := w.key(nil)
-			var first [][16]byte
+			var first []sum
 			for _, a := range w.enabled() {
 				n := w.fork()
 				n.do(a)
@@ -44,16 +51,80 @@ func TestStepsLeaveTheStateTheyStartFrom(t *testing.T) {
 					t.Fatalf("%s leads to two states", w.describe(a))
 				}
 			}
-			w.form()
-			for i := range w.n {
-				for j := range w.cl[i].brokers {
-					w.cl[i].brokers[j].form()
-				}
-			}
+			w.owned = 0xff
 			if after, _ := w.key(nil); after != before {
 				t.Fatal("a step changed the state it started from")
 			}
 		}
 		level = next
+	}
+}
+
+// Every rule of the data plane has a schedule that goes wrong without it, or a reason why none is here.
+func TestEveryRuleIsInsideOrOutside(t *testing.T) {
+	root, err := binaries.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := rules.Find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range all {
+		if !ofDataPlane(r) {
+			continue
+		}
+		names = append(names, r.Switch)
+		scenario, inside := Counterexamples[r.Switch]
+		if inside == (Outside(r) != "") {
+			t.Errorf("%s (%s): give it a scenario or a reason, and not both", r.Switch, r.Ruling)
+		}
+		if inside && !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return s.Name == scenario }) {
+			t.Errorf("%s: no scenario %q", r.Switch, scenario)
+		}
+	}
+	for name := range Counterexamples {
+		if !slices.Contains(names, name) {
+			t.Errorf("no rule %s", name)
+		}
+	}
+	for name := range outside {
+		if !slices.Contains(names, name) {
+			t.Errorf("no rule %s", name)
+		}
+	}
+}
+
+// A field that was renamed would silently tell states apart again.
+func TestFieldsLeftOutOfAStateExist(t *testing.T) {
+	known := map[string]bool{}
+	var note func(reflect.Type)
+	note = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Slice, reflect.Array:
+			note(of.Elem())
+		case reflect.Map:
+			note(of.Elem())
+		case reflect.Struct:
+			for i := range of.NumField() {
+				known[of.String()+"."+of.Field(i).Name] = true
+				note(of.Field(i).Type)
+			}
+		default:
+		}
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[highwater.State](), reflect.TypeFor[partition.State](), reflect.TypeFor[partition.View](),
+		reflect.TypeFor[highwater.PublishFloor](), reflect.TypeFor[highwater.ReportFloor](), reflect.TypeFor[partition.MirrorAnswered]()} {
+		note(of)
+	}
+	names := append(slices.Clone(unread), unreadAtOne...)
+	for _, name := range forgotten {
+		names = append(names, "highwater.soft."+name)
+	}
+	for _, name := range names {
+		if !known[name] {
+			t.Errorf("no field %s", name)
+		}
 	}
 }

@@ -14,24 +14,53 @@ import (
 	"lockstep/testkit/rules"
 )
 
-// carriers are the packages of the machines that the search drives.
-var carriers = []string{"actors/core/highwater", "actors/core/partition"}
-
-// outside lists rules about what the search leaves out, so that nobody waits for a counterexample.
-var outside = map[string]string{
-	"followSourceStart": "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
-	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
-	"producersFollowTheLog": "idempotent producers", "duplicateWaitsForOriginal": "idempotent producers",
-	"nameSlowestMirror": "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",
-	"boundPurgatory": "refusals", "ledgerWeakAcks": "acks=1", "countWeakAcks": "acks=1",
-	"mirrorsAreReadOnly": "clients of the destination", "gateStartIsLEO": "evidence and claims",
-	"raiseEpochAboveSource": "destination epochs start far above", "joinerHoldsFloor": "liveness",
-	"quarantineBeforeTruncation": "side files", "answerForgottenCuts": "side files",
+// Hunt switches single rules off in this very program and looks for a schedule that goes wrong.
+type Hunt struct {
+	binary string
+	dir    string
 }
 
-// rules builds this program with switches and runs the scenarios with one rule off at a time. A rule that
-// no scenario misses is reported as such: other tests notice it, this search does not.
-func (c *Command) rules() error {
+// NewHunt builds this program with switches. Close removes it.
+func NewHunt(root string) (*Hunt, error) {
+	dir, err := os.MkdirTemp("", "lockstep-model-")
+	if err != nil {
+		return nil, fmt.Errorf("make directory: %w", err)
+	}
+	h := &Hunt{binary: filepath.Join(dir, "testkit"), dir: dir}
+	build := exec.Command("go", "build", "-tags", "mutants", "-o", h.binary, "./testkit")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		h.Close()
+		return nil, fmt.Errorf("build with switches: %w\n%s", err, out)
+	}
+	return h, nil
+}
+
+func (h *Hunt) Close() { _ = os.RemoveAll(h.dir) }
+
+// Without explores a scenario with one rule off. violation is empty if every schedule keeps its promises.
+func (h *Hunt) Without(name, scenario string, flags ...string) (violation, trace string, err error) {
+	cmd := exec.Command(h.binary, append([]string{"model", "--scenario", scenario}, flags...)...)
+	cmd.Env = append(os.Environ(), "LOCKSTEP_RULE_OFF="+name)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", "", nil
+	case !errors.As(err, &exit):
+		return "", "", fmt.Errorf("run %s: %w", h.binary, err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	last, said := strings.CutPrefix(lines[len(lines)-1], "testkit: error: ")
+	if !said || !strings.Contains(last, "steps from the quiet start") {
+		return "", "", fmt.Errorf("scenario %s without %s: %s", scenario, name, out)
+	}
+	return last, strings.Join(lines[:len(lines)-1], "\n") + "\n", nil
+}
+
+// rules is the table: every rule of the data plane, the schedule that goes wrong without it, or why none
+// can be found here.
+func (c *Command) rules(until time.Time) error {
 	root, err := binaries.Root()
 	if err != nil {
 		return err
@@ -41,73 +70,54 @@ func (c *Command) rules() error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(r rules.Rule) bool {
-		return !slices.Contains(carriers, r.Package) || (c.Rule != "all" && c.Rule != r.Ruling && c.Rule != r.Switch)
+		return !ofDataPlane(r) || (c.Rule != "all" && c.Rule != r.Ruling && c.Rule != r.Switch)
 	})
 	if len(all) == 0 {
-		return fmt.Errorf("no rule %q in %s", c.Rule, strings.Join(carriers, " and "))
+		return fmt.Errorf("no rule %q of the data plane", c.Rule)
 	}
-	dir, err := os.MkdirTemp("", "lockstep-model-")
+	h, err := NewHunt(root)
 	if err != nil {
-		return fmt.Errorf("make directory: %w", err)
+		return err
 	}
-	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "testkit")
-	build := exec.Command("go", "build", "-tags", "mutants", "-o", binary, "./testkit")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build with switches: %w\n%s", err, out)
-	}
-	fmt.Printf("%-7s %-26s %7s  %s\n", "RULING", "SWITCH", "SECONDS", "COUNTEREXAMPLE")
-	found, tried := 0, 0
+	defer h.Close()
+	fmt.Printf("%-7s %-26s %-12s %7s  %-20s %s\n", "RULING", "SWITCH", "PACKAGE", "SECONDS", "SCENARIO", "COUNTEREXAMPLE")
+	found := 0
+	var survived []string
 	for _, r := range all {
-		began := time.Now()
-		var how, trace string
-		var err error
-		if why, out := outside[r.Switch]; out {
-			fmt.Printf("%-7s %-26s %7s  outside the model: %s\n", r.Ruling, r.Switch, "", why)
+		row := func(seconds, scenario, text string) {
+			fmt.Printf("%-7s %-26s %-12s %7s  %-20s %s\n", r.Ruling, r.Switch, filepath.Base(r.Package), seconds, scenario, text)
+		}
+		scenario, inside := Counterexamples[r.Switch]
+		if c.Scenario != allScenarios {
+			scenario, inside = c.Scenario, true
+		}
+		if !inside {
+			row("", "-", "outside: "+Outside(r))
 			continue
 		}
-		if how, trace, err = c.without(binary, r); err != nil {
-			return err
+		began := time.Now()
+		flags := []string{"--budget", time.Until(until).Round(time.Second).String(), "--limit", fmt.Sprint(c.Limit)}
+		if c.AcksOnly {
+			flags = append(flags, "--acks-only")
 		}
-		if tried++; how == "" {
-			how = "not reachable within bounds"
-		} else {
+		violation, trace, err := h.Without(r.Switch, scenario, flags...)
+		switch {
+		case err != nil:
+			return err
+		case violation == "":
+			survived = append(survived, r.Switch)
+			violation = "NONE"
+		default:
 			found++
 		}
-		fmt.Printf("%-7s %-26s %7.1f  %s\n", r.Ruling, r.Switch, time.Since(began).Seconds(), how)
+		row(fmt.Sprintf("%.1f", time.Since(began).Seconds()), scenario, violation)
 		if c.Traces {
 			fmt.Print(trace)
 		}
 	}
-	fmt.Printf("%d of %d rules have a counterexample within bounds; %d are outside the model\n", found, tried, len(all)-tried)
+	fmt.Printf("%d rules: %d with a counterexample, %d outside the model\n", len(all), found, len(all)-found-len(survived))
+	if survived != nil {
+		return fmt.Errorf("no counterexample without %s", strings.Join(survived, ", "))
+	}
 	return nil
-}
-
-// without tries the scenarios, or the one that was asked for, until one goes wrong.
-func (c *Command) without(binary string, r rules.Rule) (how, trace string, err error) {
-	list := Scenarios()
-	if c.Scenario != "" {
-		list = chosen(c.Scenario)
-	}
-	for _, s := range list {
-		args := []string{"model", "--scenario", s.Name, "--for", c.For.String(), "--limit", fmt.Sprint(c.Limit)}
-		if c.AcksOnly {
-			args = append(args, "--acks-only")
-		}
-		cmd := exec.Command(binary, args...)
-		cmd.Env = append(os.Environ(), "LOCKSTEP_RULE_OFF="+r.Switch)
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if err == nil {
-			continue
-		}
-		if !errors.As(err, &exit) {
-			return "", "", fmt.Errorf("run %s: %w", binary, err)
-		}
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		last := strings.TrimPrefix(lines[len(lines)-1], "testkit: error: ")
-		return last, strings.Join(lines[:len(lines)-1], "\n") + "\n", nil
-	}
-	return "", "", nil
 }

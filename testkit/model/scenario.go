@@ -4,34 +4,42 @@ package model
 // are what a switched-off rule is shown to the search in.
 type Scenario struct {
 	Name   string
+	Quick  bool // ends within seconds
 	Bounds Bounds
 }
 
-// Scenarios lists them, the cheapest first. Each allows what one kind of rule is about.
+// Scenarios lists them. Each allows what one kind of rule is about.
 func Scenarios() []Scenario {
-	of := func(name string, change func(*Bounds)) Scenario {
-		b := Bounds{Destinations: 1, Records: 1, MinISR: 1, Floors: 2, Answers: 1}
+	of := func(name string, quick bool, change func(*Bounds)) Scenario {
+		b := Bounds{Destinations: 1, Records: 1, MinISR: 1, Floors: 2, Answers: 1, Start: quiet}
 		change(&b)
-		return Scenario{name, b}
+		return Scenario{name, quick, b}
 	}
 	return []Scenario{
-		of("quiet", func(b *Bounds) { b.Records, b.SrcSync, b.DstSync = 2, true, true }),
-		of("source-election", func(b *Bounds) { b.SrcElections, b.DstSync, b.Lag = 1, true, true }),
-		of("release", func(b *Bounds) { b.Releases, b.Lag = 1, true }),
-		of("destination-election", func(b *Bounds) { b.DstElections, b.Lag, b.Graceful = 1, true, true }),
-		of("joining", func(b *Bounds) { b.DstElections, b.Outside, b.Lag = 1, true, true }),
-		of("source-crash", func(b *Bounds) { b.Crashes, b.SrcSync = 1, true }),
-		of("destination-crash", func(b *Bounds) { b.Crashes, b.DstSync = 1, true }),
-		of("lagging", func(b *Bounds) { b.Ticks, b.DstElections, b.Floors = 1, 1, 1 }),
-		of("two-records", func(b *Bounds) { b.SrcElections, b.Records, b.Floors = 1, 2, 1 }),
-		of("removal", func(b *Bounds) { b.Shrinking, b.DstElections, b.Lag = true, 1, true }),
-		of("late-joiner", func(b *Bounds) { b.Shrinking, b.SrcElections, b.Records, b.Floors = true, 1, 2, 1 }),
-		of("under-min-isr", func(b *Bounds) { b.Shrinking, b.MinISR, b.Records, b.Floors = true, 2, 2, 1 }),
-		of("source-under-min-isr", func(b *Bounds) { b.Ticks, b.MinISR, b.Floors = 1, 2, 1 }),
-		of("unclean", func(b *Bounds) { b.Ticks, b.Unclean = 1, 1 }),
-		of("both-elections", func(b *Bounds) { b.SrcElections, b.DstElections = 1, 1 }),
-		of("two-answers", func(b *Bounds) { b.SrcElections, b.Answers, b.Records = 1, 2, 2 }),
-		of("re-elected", func(b *Bounds) { b.SrcElections, b.Floors, b.Lag = 2, 1, true }),
-		of("two-destinations", func(b *Bounds) { b.Destinations, b.SrcElections = 2, 1 }),
+		of("quiet", true, func(b *Bounds) { b.Records, b.SrcSync, b.DstSync = 2, true, true }),
+		of("source-election", true, func(b *Bounds) { b.SrcElections, b.DstSync, b.Lag = 1, true, true }),
+		of("release", true, func(b *Bounds) { b.Releases, b.Lag = 1, true }),
+		of("destination-election", true, func(b *Bounds) { b.DstElections, b.Lag, b.Graceful = 1, true, true }),
+		of("joining", true, func(b *Bounds) { b.DstElections, b.Outside, b.Lag = 1, true, true }),
+		of("rejoining", true, func(b *Bounds) { b.DstElections, b.Outside, b.Fenced = 1, true, true }),
+		of("rejoining-late", false, func(b *Bounds) {
+			b.Start, b.SrcElections, b.DstCrashes, b.Outside, b.Fenced, b.DstSync = restart, 1, 1, true, true, true
+		}),
+		of("source-crash", true, func(b *Bounds) { b.SrcCrashes, b.SrcSync = 1, true }),
+		of("destination-crash", true, func(b *Bounds) { b.DstCrashes, b.DstSync = 1, true }),
+		of("source-loss", true, func(b *Bounds) { b.Losses = 1 }),
+		of("in-place", false, func(b *Bounds) { b.SrcCrashes, b.SrcSync, b.Records, b.Floors = 1, true, 2, 1 }),
+		of("zombie-source", false, func(b *Bounds) { b.SrcElections, b.Answers, b.Records, b.Floors, b.Lag = 1, 2, 2, 1, true }),
+		of("lagging", false, func(b *Bounds) { b.Ticks, b.DstElections, b.Floors = 1, 1, 1 }),
+		of("two-records", false, func(b *Bounds) { b.SrcElections, b.Records, b.Floors = 1, 2, 1 }),
+		of("removal", true, func(b *Bounds) { b.Start, b.DstElections, b.Lag = removal, 1, true }),
+		of("late-joiner", false, func(b *Bounds) { b.Start, b.SrcElections, b.Records, b.Floors = removal, 1, 2, 1 }),
+		of("under-min-isr", false, func(b *Bounds) { b.Start, b.MinISR, b.Records, b.Floors = removal, 2, 2, 1 }),
+		of("source-under-min-isr", true, func(b *Bounds) { b.Ticks, b.MinISR, b.Floors = 1, 2, 1 }),
+		of("unclean", true, func(b *Bounds) { b.Ticks, b.Unclean = 1, 1 }),
+		of("both-elections", false, func(b *Bounds) { b.SrcElections, b.DstElections = 1, 1 }),
+		of("two-answers", false, func(b *Bounds) { b.SrcElections, b.Answers, b.Records = 1, 2, 2 }),
+		of("re-elected", false, func(b *Bounds) { b.SrcElections, b.Floors, b.Lag, b.Graceful = 2, 1, true, true }),
+		of("two-destinations", false, func(b *Bounds) { b.Destinations, b.SrcElections = 2, 1 }),
 	}
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"time"
@@ -20,9 +19,10 @@ var (
 
 // world is one state: a source and one or two destinations of two brokers each, made of the shipped
 // machines, and what is on its way between them. A world is never changed once it is in the search: a
-// step works on a copy, in which machines and slices are replaced.
+// step works on a copy, in which brokers, machines and slices are replaced.
 type world struct {
 	bounds *Bounds
+	forms  *forms
 	now    core.Now
 	cl     [3]cluster // the source, then destinations
 	n      int
@@ -33,17 +33,21 @@ type world struct {
 	stated  []statement
 	gates   [2]core.RegistrationEpoch // registered now; 0: not
 	newest  [2]core.RegistrationEpoch
+	carried [2]core.RegistrationEpoch // by the newest election at the source (D9)
 
-	produced, ticks, crashes, releases, unclean int
-	elected                                     [3]int
+	produced, ticks, releases, unclean, losses int
+	crashes                                    [2]int // at the source, at destinations
+	elected                                    [3]int
 
 	// Not part of the state: what one step leaves for its own end, and what it found.
+	owned     uint8 // brokers that this step copied
 	local     []local
 	violation *invariants.Violation
 	log       func(string, ...any)
 }
 
 type cluster struct {
+	at             int
 	name           string
 	leader         core.ReplicaID
 	epoch          core.LeaderEpoch
@@ -52,20 +56,20 @@ type cluster struct {
 	pe             int32
 	version        int64
 	session        core.MirrorSession
-	brokers        [2]broker
+	brokers        [2]*broker
 	links          [2][2][]letter // by sender and receiver, oldest first
 	proposals      []proposal     // on their way to the controller
 	reportingUnder core.RegistrationEpoch
+	fenced         bool // broker 2: it is not taken into the ISR now
 }
 
 type broker struct {
 	part *partition.State
 	hw   *highwater.State
-	// Canonical bytes of the machines, made when they change.
-	partForm, hwForm string
-	formed           *partition.State
-	formedHW         *highwater.State
-	// What a replay of the synced journal would give.
+	sum  sum // of everything below, in its canonical form
+	// Whether the machines are this step's own copies.
+	partOwned, hwOwned bool
+	// What a replay of the synced journal would give; kept only where brokers crash.
 	partDisk, hwDisk string
 	dirty            bool // something of the partition is not synced: late effects wait
 	unsaved          bool // something at all is not synced
@@ -77,8 +81,6 @@ type broker struct {
 	session          core.MirrorSession
 	fetcher          fetcher
 	read             *partition.ReadLeaderLog
-	hwSeen           core.Offset
-	hwEpoch          core.LeaderEpoch
 	stamps           []uint8 // per offset: destinations that gated when HW passed it
 }
 
@@ -95,6 +97,25 @@ type fetcher struct {
 type letter struct {
 	hw  highwater.Command // or
 	cmd partition.Command
+}
+
+// epoch is the leader epoch a letter belongs to.
+func (l letter) epoch() core.LeaderEpoch {
+	if r, ok := l.hw.(highwater.ReportReplica); ok {
+		return r.Epoch
+	}
+	switch c := l.cmd.(type) {
+	case partition.JoinLeader:
+		return c.Epoch
+	case partition.AlignTo:
+		return c.Epoch
+	case partition.Aligned:
+		return c.Epoch
+	case partition.Replicate:
+		return c.Epoch
+	default:
+		panic(fmt.Sprintf("model: %T and %T between brokers", l.hw, l.cmd))
+	}
 }
 
 type proposal struct {
@@ -136,49 +157,59 @@ var keys = [2]core.MirrorKey{{Cluster: "dc2", Mirror: "dr"}, {Cluster: "dc3", Mi
 
 // newWorld is the quiet start: leaders seated, followers aligned, source epoch adopted, everything synced.
 func newWorld(b *Bounds) *world {
-	w := &world{bounds: b, now: core.Now{Mono: hourNs, Wall: 1}, n: 1 + b.Destinations}
+	w := &world{bounds: b, forms: newForms(b), now: core.Now{Mono: hourNs, Wall: 1}, n: 1 + b.Destinations}
 	for d := range b.Destinations {
 		if w.newest[d] = 1; !b.Unregistered {
 			w.gates[d] = 1
 		}
 	}
+	w.carried = w.gates
 	for i := range w.n {
 		epoch := core.LeaderEpoch(1)
 		if i > 0 {
 			epoch = 100
 		}
 		c := &w.cl[i]
-		*c = cluster{name: fmt.Sprintf("dc%d", i+1), leader: 1, epoch: epoch, lastUnclean: core.NoEpoch,
+		*c = cluster{at: i, name: fmt.Sprintf("dc%d", i+1), leader: 1, epoch: epoch, lastUnclean: core.NoEpoch,
 			isr: []core.ReplicaID{1, 2}, version: 1, reportingUnder: 1}
 		if i > 0 {
 			c.session = 1
 			if b.Outside {
-				c.isr = []core.ReplicaID{1}
+				c.isr, c.fenced = []core.ReplicaID{1}, b.Fenced
 			}
 		}
 		for id := core.ReplicaID(1); id <= 2; id++ {
-			r := &c.brokers[id-1]
-			r.part, r.hw = partition.New(partitionID(id)), highwater.New("ledger/t/0")
-			r.saved()
-			r.view, r.hwEpoch, r.unclean = partition.Describe(r.part), core.NoEpoch, core.NoEpoch
+			c.brokers[id-1] = &broker{part: partition.New(partitionID(id)), hw: highwater.New("ledger/t/0"), unclean: core.NoEpoch}
+			r := w.edit(i, id)
+			w.saved(r)
+			r.view = partition.Describe(r.part)
 		}
 	}
 	for w.settle() {
 	}
-	if b.Shrinking {
-		for _, a := range shrinking {
-			w.do(a)
-		}
+	for _, a := range starts[b.Start] {
+		w.do(a)
 	}
 	// Floors that say 0 need not arrive: whoever waits for them is Unknown, as after any registration.
 	return w
 }
 
-// shrinking leads to a removal that is proposed and not committed, of a broker that has the record on its
-// way: rare, far from the quiet start, and where a mirror's ISR goes wrong first (F06, F58).
-var shrinking = []action{
-	{actProduce, 0, 1, 0}, {actLink, 0, 1, 2}, {actLink, 0, 2, 1},
-	{actFetch, 1, 1, 1}, {actAnswer, 0, 0, 0}, {actTick, 0, 0, 0},
+const (
+	quiet   = "quiet"
+	removal = "removal"
+	restart = "restart"
+)
+
+// starts lead to states that are rare and far from the quiet start, and where a mirror's ISR goes wrong
+// first: a removal proposed and not committed (F06, F58), a follower that lost what was on its way (P4).
+var starts = map[string][]action{
+	removal: append(slices.Clone(mirrored), action{actTick, 0, 0, 0}),
+	restart: append(slices.Clone(mirrored), action{actCrash, 1, 2, 0}),
+}
+
+// mirrored puts record 1 on both source brokers and on the leader of the first destination.
+var mirrored = []action{
+	{actProduce, 0, 1, 0}, {actLink, 0, 1, 2}, {actLink, 0, 2, 1}, {actFetch, 1, 1, 1}, {actAnswer, 0, 0, 0},
 }
 
 func partitionID(id core.ReplicaID) string { return fmt.Sprintf("partition/t/0/broker-%d", id) }
@@ -198,14 +229,30 @@ func (w *world) settle() bool {
 
 func (w *world) src() *cluster { return &w.cl[0] }
 
-func (c *cluster) broker(id core.ReplicaID) *broker { return &c.brokers[id-1] }
+// broker is for reading; edit gives one that the step may change.
+func (c *cluster) broker(id core.ReplicaID) *broker { return c.brokers[id-1] }
 
-func (c *cluster) label(id core.ReplicaID) string { return fmt.Sprintf("%s/broker-%d", c.name, id) }
+func ownedBit(i int, id core.ReplicaID) uint8 { return 1 << (2*i + int(id) - 1) }
+
+func (w *world) edit(i int, id core.ReplicaID) *broker {
+	at := &w.cl[i].brokers[id-1]
+	if bit := ownedBit(i, id); w.owned&bit == 0 {
+		w.owned |= bit
+		n := **at
+		n.partOwned, n.hwOwned = false, false
+		*at = &n
+	}
+	return *at
+}
+
+var labels = [3][2]string{{"dc1/broker-1", "dc1/broker-2"}, {"dc2/broker-1", "dc2/broker-2"}, {"dc3/broker-1", "dc3/broker-2"}}
+
+func (c *cluster) label(id core.ReplicaID) string { return labels[c.at][id-1] }
 
 // fork is the copy a step works on. Links and slices are shared until they are replaced.
 func (w *world) fork() *world {
 	n := *w
-	n.local, n.log = nil, nil
+	n.owned, n.local, n.log = 0, nil, nil
 	return &n
 }
 
@@ -215,65 +262,12 @@ func (w *world) say(format string, args ...any) {
 	}
 }
 
-// form makes the canonical bytes of the machines after they changed.
-func (b *broker) form() {
-	b.partForm = string(render(nil, b.part))
-	b.hwForm = string(render(nil, b.hw))
-	b.formed, b.formedHW = b.part, b.hw
-}
-
 // saved says that everything decided is on disk.
-func (b *broker) saved() {
-	b.partDisk, b.hwDisk = string(partitions.Snapshot(b.part)), string(highwaters.Snapshot(b.hw))
+func (w *world) saved(b *broker) {
 	b.disk, b.dirty, b.unsaved = b.live, false, false
-}
-
-// key identifies the state: SHA-256, cut to 128 bits.
-func (w *world) key(scratch []byte) (key [16]byte, out []byte) {
-	b := scratch[:0]
-	c := *w
-	c.bounds, c.local, c.violation, c.log = nil, nil, nil, nil
-	for i := range c.n {
-		for j := range c.cl[i].brokers {
-			r := &c.cl[i].brokers[j]
-			b = append(appendInt(b, uint64(len(r.partForm))), r.partForm...)
-			b = append(appendInt(b, uint64(len(r.hwForm))), r.hwForm...)
-			b = append(append(b, r.partDisk...), r.hwDisk...)
-			b = append(b, flag(r.dirty), flag(r.unsaved), byte(r.heard), byte(r.unclean), byte(r.session), byte(r.hwSeen), byte(r.hwEpoch))
-			b = render(b, &r.late)
-			b = render(b, &r.live)
-			b = render(b, &r.disk)
-			b = render(b, &r.view)
-			b = render(b, &r.fetcher)
-			b = render(b, &r.stamps)
-			if r.read != nil {
-				b = render(append(b, 1), r.read)
-			}
-		}
-		k := &c.cl[i]
-		b = append(b, byte(k.reportingUnder), byte(k.leader), byte(k.epoch), byte(k.lastUnclean), byte(k.pe), byte(k.version), byte(k.session))
-		b = render(b, &k.isr)
-		b = render(b, &k.links)
-		b = render(b, &k.proposals)
+	if w.bounds.SrcCrashes+w.bounds.DstCrashes > 0 {
+		b.partDisk, b.hwDisk = string(partitions.Snapshot(b.part)), string(highwaters.Snapshot(b.hw))
 	}
-	b = appendInt(b, uint64(c.now.Mono))
-	b = render(b, &c.floors)
-	b = render(b, &c.answers)
-	b = render(b, &c.acked)
-	b = render(b, &c.stated)
-	b = render(b, &c.gates)
-	b = render(b, &c.newest)
-	b = append(b, byte(c.produced), byte(c.ticks), byte(c.crashes), byte(c.releases), byte(c.unclean))
-	b = render(b, &c.elected)
-	sum := sha256.Sum256(b)
-	return [16]byte(sum[:16]), b
-}
-
-func flag(on bool) byte {
-	if on {
-		return 1
-	}
-	return 0
 }
 
 func digest(b batch.Batch) invariants.Digest {
