@@ -11,9 +11,10 @@ import (
 // carriers are the packages of the machines that the search drives.
 var carriers = []string{"actors/core/highwater", "actors/core/partition"}
 
-// ofDataPlane reports whether a rule is one of R1 to R13, or is carried by the machines of this model.
+// ofDataPlane reports whether a rule is one of R1 to R13, or another that the machines of this model carry
+// and somebody has looked at.
 func ofDataPlane(r rules.Rule) bool {
-	if slices.Contains(carriers, r.Package) {
+	if slices.Contains(carriers, r.Package) && (Counterexamples[r.Switch] != "" || outside[r.Switch] != "") {
 		return true
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(r.Ruling, "R"))
@@ -64,7 +65,7 @@ var outside = map[string]string{
 	"boundPurgatory": "refusals", "ledgerWeakAcks": "acks=1", "countWeakAcks": "acks=1",
 	"mirrorsAreReadOnly": "clients of the destination", "gateStartIsLEO": "evidence and claims",
 	"raiseEpochAboveSource":      "destination epochs start far above",
-	"quarantineBeforeTruncation": "side files",
+	"quarantineBeforeTruncation": "side files", "answerForgottenCuts": "side files",
 }
 
 // Outside is why the rule is not one this model can miss, "" if it can.
