@@ -39,6 +39,11 @@ func (b *Bus) Register(cmd mirror.SendRegister) {
 	req.Topics = append(req.Topics, t)
 	b.attempt(cmd.Mirror, cmd.Attempt, func(ctx context.Context, way transport) error {
 		resp, err := ask[*messages.RegisterMirrorSyncTopicResponse](ctx, way, cmd.Config, req)
+		if unsupported(err) {
+			b.options.Home.Tell(cmd.Mirror, mirror.RegisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation,
+				Code: perr.MirrorSyncVersionMismatch, Text: err.Error()})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -77,6 +82,12 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 	req.Topics = append(req.Topics, t)
 	send := func(ctx context.Context, way transport) error {
 		resp, err := ask[*messages.UnregisterMirrorSyncTopicResponse](ctx, way, cmd.Config, req)
+		if unsupported(err) {
+			// It has never registered anybody.
+			b.options.Home.Tell(cmd.Mirror, mirror.UnregisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation,
+				Code: perr.MirrorSyncVersionMismatch, Text: err.Error()})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -103,6 +114,12 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 func unsent(err error) bool {
 	var u interface{ Unsent() bool }
 	return errors.As(err, &u) && u.Unsent()
+}
+
+// unsupported reports whether the source is one that knows no synchronous mirroring: that is an answer.
+func unsupported(err error) bool {
+	var u interface{ Unsupported() bool }
+	return errors.As(err, &u) && u.Unsupported()
 }
 
 func unregistered(b *Bus, cmd mirror.SendUnregister, resp *messages.UnregisterMirrorSyncTopicResponse) error {

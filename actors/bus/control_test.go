@@ -187,3 +187,32 @@ func TestAStopThatReachedNobodyGoesOnAtOnce(t *testing.T) {
 		}
 	})
 }
+
+type unknownCall struct{}
+
+func (unknownCall) Error() string     { return "the source does not know API key 108" }
+func (unknownCall) Unsupported() bool { return true }
+
+// A source that knows no registrations answers by that: the topic stays ASYNC, and nothing is asked for ever.
+func TestASourceWithoutRegistrationsIsAnAnswer(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	w.change(func() { w.down, w.why = true, unknownCall{} })
+	dst.Register(register(0))
+	w.await("the refusal", func() bool {
+		if len(w.told) != 1 {
+			return false
+		}
+		a := w.told[0].(mirror.RegisterAnswered)
+		return a.Code == perr.MirrorSyncVersionMismatch && a.Generation == 12 && a.Text != ""
+	})
+	dst.Unregister(mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13})
+	w.await("the end of the demotion", func() bool {
+		if len(w.told) != 2 {
+			return false
+		}
+		a := w.told[1].(mirror.UnregisterAnswered)
+		return a.Code == perr.MirrorSyncVersionMismatch && a.Generation == 13
+	})
+}

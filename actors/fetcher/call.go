@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,14 +17,24 @@ func (f *Fetchers) Call(ctx context.Context, config map[string]string, req kmsg.
 		return nil, err
 	}
 	var last error
-	sent := false
+	sent, old, tried := false, 0, 0
 	for _, addr := range slices.Concat(c.Addresses(), f.known(c)) {
 		resp, reached, err := callAt(ctx, c, addr, req)
 		if err == nil || ctx.Err() != nil {
 			return resp, err
 		}
 		sent = sent || reached
+		tried++
+		if errors.As(err, new(unsupported)) {
+			old++
+		}
 		last = fmt.Errorf("%s: %w", addr, err)
+	}
+	if old == tried && old > 0 {
+		return nil, last
+	}
+	if old > 0 {
+		last = errors.New(last.Error()) // a broker that is down may know it
 	}
 	last = fmt.Errorf("no broker of the source answers: %w", last)
 	if !sent {
@@ -38,6 +49,12 @@ type unsent struct{ error }
 func (u unsent) Unwrap() error { return u.error }
 func (unsent) Unsent() bool    { return true }
 
+// unsupported says that the request is of a kind that the source does not know, on any of its brokers.
+type unsupported struct{ error }
+
+func (u unsupported) Unwrap() error   { return u.error }
+func (unsupported) Unsupported() bool { return true }
+
 // callAt asks one broker; reached is true as soon as the request may have left.
 func callAt(ctx context.Context, c Config, addr string, req kmsg.Request) (resp kmsg.Response, reached bool, err error) {
 	cn, err := dial(ctx, c, addr)
@@ -46,7 +63,7 @@ func callAt(ctx context.Context, c Config, addr string, req kmsg.Request) (resp 
 	}
 	defer cn.withdraw()
 	if newest := cn.newest(req.Key()); newest < req.GetVersion() {
-		return nil, false, tooOld(kmsg.NameForKey(req.Key()), newest, req.GetVersion())
+		return nil, false, unsupported{fmt.Errorf("the source does not know API key %d version %d: it can be mirrored ASYNC only", req.Key(), req.GetVersion())}
 	}
 	resp, err = cn.roundTrip(ctx, req)
 	return resp, true, err

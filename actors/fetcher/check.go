@@ -34,6 +34,7 @@ type check struct {
 	start     core.Offset
 	stated    bool
 	unclean   core.LeaderEpoch
+	begins    core.Offset // the source's epoch, of a source that states nothing; Unknown: not learned
 }
 
 // dueChecks moves every cursor that needs a check, and may have one now, to aligning.
@@ -79,7 +80,7 @@ func (l *line) check(ctx context.Context, m *mirrorRun, addr string, list []ques
 	}
 	results := map[core.PartitionID]*check{}
 	for _, q := range list {
-		results[q.id] = &check{question: q, endEpoch: core.NoEpoch, unclean: core.NoEpoch, start: core.Unknown}
+		results[q.id] = &check{question: q, endEpoch: core.NoEpoch, unclean: core.NoEpoch, start: core.Unknown, begins: core.Unknown}
 	}
 	err = askEnds(ctx, conn, m, list, results)
 	if err == nil {
@@ -87,6 +88,9 @@ func (l *line) check(ctx context.Context, m *mirrorRun, addr string, list []ques
 	}
 	if err == nil && conn.newest(messages.KeyFetch) >= syncFetchVersion {
 		err = askUnclean(ctx, conn, m, list, results)
+		if err == nil {
+			err = askBeginnings(ctx, conn, m, list, results)
+		}
 	}
 	if err != nil {
 		l.close()
@@ -250,6 +254,35 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, 
 			if r != nil && p.ErrorCode == 0 && p.Evidence != nil && core.LeaderEpoch(p.Evidence.SourceEpoch) == r.epoch {
 				r.stated, r.unclean = true, core.LeaderEpoch(p.Evidence.LastUncleanEpoch)
 			}
+		}
+	}
+	return nil
+}
+
+// askBeginnings asks a source that states nothing where its leader's epoch begins: what the leaders before it
+// acknowledged lies below, and its own HW may be older (R14). Without an answer nothing is armed there.
+func askBeginnings(ctx context.Context, conn *conn, m *mirrorRun, list []question, results map[core.PartitionID]*check) error {
+	var ask []question
+	before := map[core.PartitionID]*check{}
+	for _, q := range list {
+		switch r := results[q.id]; {
+		case r.code != 0 || r.stated:
+		case q.epoch == 0:
+			r.begins = r.start
+		default:
+			q.last = q.epoch - 1
+			ask, before[q.id] = append(ask, q), &check{question: q}
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	if err := askEnds(ctx, conn, m, ask, before); err != nil {
+		return err
+	}
+	for id, r := range before {
+		if r.code == 0 && r.endEpoch != core.NoEpoch {
+			results[id].begins = r.endOffset
 		}
 	}
 	return nil

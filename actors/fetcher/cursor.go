@@ -47,6 +47,8 @@ type cursor struct {
 	failed failure
 	refuse refusal
 
+	begins   core.Offset // where the adopted source epoch begins there; Unknown: of a source that states its gates
+	stated   bool        // the newest answer carried evidence
 	sourceHW core.Offset
 	tracked  core.Offset // the source HW last handed to the partition actor
 	trimmed  core.Offset // the source log start last handed to it
@@ -86,7 +88,7 @@ type asked struct {
 }
 
 func newCursor(a assignment) *cursor {
-	return &cursor{assignment: a, home: core.NoEpoch, agreed: core.NoEpoch, adopted: core.NoEpoch, next: core.Unknown, last: core.NoEpoch,
+	return &cursor{assignment: a, home: core.NoEpoch, agreed: core.NoEpoch, adopted: core.NoEpoch, next: core.Unknown, last: core.NoEpoch, begins: core.Unknown,
 		sourceHW: core.Unknown, tracked: core.Unknown, trimmed: core.Unknown}
 }
 

@@ -29,12 +29,19 @@ func (p *peer) fetch(c net.Conn, req *messages.FetchRequest) kmsg.Response {
 			}
 		}
 	}
+	positions := func(r messages.FetchRequestMirroredTopicPartition) map[int32]int64 {
+		at := map[int32]int64{}
+		for _, o := range r.ReplicaLastOffsets {
+			at[o.ReplicaId] = o.LastFetchOffset
+		}
+		return at
+	}
 	var asked []peerFetch
 	for _, t := range req.Topics {
 		for _, q := range t.Partitions {
 			r, isSync := sync[q.Partition]
 			asked = append(asked, peerFetch{Partition: q.Partition, Epoch: core.LeaderEpoch(q.CurrentLeaderEpoch), Last: core.LeaderEpoch(q.LastFetchedEpoch),
-				Offset: core.Offset(q.FetchOffset), Sync: isSync, Probe: req.MaxBytes == 1, Floors: floors[q.Partition], ISR: r.ISR,
+				Offset: core.Offset(q.FetchOffset), Sync: isSync, Probe: req.MaxBytes == 1, Floors: floors[q.Partition], ISR: r.ISR, Positions: positions(r),
 				MaxWait: time.Duration(req.MaxWaitMs) * time.Millisecond})
 		}
 	}

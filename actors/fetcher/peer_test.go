@@ -33,12 +33,13 @@ type peer struct {
 	newest int16 // of Fetch
 	script func(q peerFetch, p *messages.FetchResponsePartition)
 	// mangle changes an answer's bytes; with cutShort set the connection ends after them.
-	mangle   func(key int16, frame []byte) []byte
-	cutShort bool
-	extra    func(*messages.FetchResponse)
-	fetches  []peerFetch
-	conns    map[net.Conn]bool
-	serving  sync.WaitGroup
+	mangle      func(key int16, frame []byte) []byte
+	knowsNoSync bool // does not serve 108 and 109
+	cutShort    bool
+	extra       func(*messages.FetchResponse)
+	fetches     []peerFetch
+	conns       map[net.Conn]bool
+	serving     sync.WaitGroup
 }
 
 // peerLog is one partition of the peer.
@@ -63,6 +64,7 @@ type peerFetch struct {
 	Probe     bool // wants no data: part of a divergence check
 	Floors    []messages.ReplicaFloorsPartition
 	ISR       []int32
+	Positions map[int32]int64 // of the replicas listed
 	MaxWait   time.Duration
 }
 
@@ -151,6 +153,9 @@ func (l *peerLog) endOf(asked core.LeaderEpoch) (core.LeaderEpoch, core.Offset) 
 			found, end = e, core.Offset(b.LastOffset())+1
 		}
 	}
+	if found == core.NoEpoch && asked >= 0 {
+		found, end = asked, l.start // below all that is known: where the first known begins
+	}
 	if asked >= l.epoch {
 		end = l.end()
 		found = l.epoch
@@ -232,7 +237,9 @@ func (p *peer) answer(c net.Conn, req kmsg.Request) kmsg.Response {
 		resp := kmsg.NewPtrApiVersionsResponse()
 		for key, newest := range map[int16]int16{1: p.newest, 2: 7, 3: 12, 18: 3, 23: 4, 32: 4, 108: 0, 109: 0} {
 			k := kmsg.NewApiVersionsResponseApiKey()
-			k.ApiKey, k.MaxVersion = key, newest
+			if k.ApiKey, k.MaxVersion = key, newest; key > 100 && p.knowsNoSync {
+				continue
+			}
 			resp.ApiKeys = append(resp.ApiKeys, k)
 		}
 		return resp

@@ -61,6 +61,9 @@ func (f *fetcher) receiveFetch(m fetched, now time.Time) {
 				seen[id] = true
 				c.flying--
 				f.mirror.count.answers.Add(1)
+				if m.resp.Version < syncFetchVersion && oldFetchIsAsync {
+					q.sync = false // what it said of our replicas was not sent, or skipped
+				}
 				f.receivePartition(c, q, p, now)
 			}
 		}
@@ -98,7 +101,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 	if q.sync {
 		c.refuse = refusal{}
 	}
-	c.corrupt = 0
+	c.corrupt, c.stated = 0, p.Evidence != nil
 	c.failed = failure{}
 	c.pause.reset()
 	end, size := q.offset, int64(0)
@@ -209,7 +212,7 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 			}
 			continue
 		}
-		c.cut = r.cut()
+		c.cut, c.begins = r.cut(), r.begins
 		f.ask(c, func(ref core.RequestID) partition.Command {
 			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch,
 				EndEpoch: r.endEpoch, EndOffset: r.endOffset, SourceStart: r.start,

@@ -103,8 +103,13 @@ func (r *reports) progress(c *cursor, q asked) {
 	if c.sourceHW > c.next {
 		lag = int64(c.sourceHW-c.next) * c.recordSize()
 	}
+	floor := core.Unknown
+	if f, ok := c.statedFloor(r.to, r.name); ok {
+		floor = f.Floor
+	}
 	cmd := &mirror.ReportProgress{ID: c.ID, Session: q.session, Asked: sent, Sync: q.sync, SourceEpoch: q.epoch, Adopted: c.adopted,
 		SourceHW: c.sourceHW, LEO: c.next, LagBytes: lag, Rate: c.rate.perSecond(),
+		Floor: floor, EpochStart: c.begins, Stated: c.stated,
 		LocalEpoch: c.home, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR}
 	r.note(c.ID, func(p *pendingReport) {
 		p.progress = cmd

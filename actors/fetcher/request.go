@@ -120,8 +120,7 @@ func addPartition(req *messages.FetchRequest, c *cursor, max int32) {
 	t.Partitions = append(t.Partitions, p)
 }
 
-// addReplicas reports where our replicas stand, in the KIP's form and as a floor. Without a current floor the
-// partition is named with empty lists, which a source takes as Unknown (R3, R14).
+// addReplicas reports where our replicas stand, in the KIP's form and as a floor.
 func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
 	info := &req.MirrorReplicaInfo
 	info.MirrorName = string(m.name)
@@ -130,35 +129,51 @@ func addReplicas(req *messages.FetchRequest, m *mirrorRun, c *cursor) {
 		info.Topics = append(info.Topics, messages.FetchRequestMirroredTopics{Topic: c.Topic, TopicId: c.ID.Topic})
 		n++
 	}
-	p := messages.FetchRequestMirroredTopicPartition{Partition: c.ID.Index}
-	floor, ok := c.currentFloor(m)
-	if ok {
-		p.MinISR = floor.MinISR
-		for _, r := range floor.Replicas {
-			p.ReplicaLastOffsets = append(p.ReplicaLastOffsets, messages.FetchRequestReplicaLastOffsets{ReplicaId: int32(r.Replica), LastFetchOffset: int64(r.LEO)})
-		}
-		for _, r := range floor.ISR {
-			p.ISR = append(p.ISR, int32(r))
-		}
-	}
+	floor := c.currentFloor(m)
+	info.Topics[n-1].Partitions = append(info.Topics[n-1].Partitions, listed(c.ID.Index, floor))
 	if floor.Epoch != 0 {
 		facts.AddFloor(ensureFloors(m, info), c.ID, floor)
 	}
-	info.Topics[n-1].Partitions = append(info.Topics[n-1].Partitions, p)
 	ensureFloors(m, info)
 }
 
-// currentFloor is the floor that was published under the adopted source epoch and the present registration.
-// ok is false while there is none; what is returned then states no floor, but names the registration that
-// the fetch reads under: without it the source would refuse to read to its LEO.
-func (c *cursor) currentFloor(m *mirrorRun) (f highwater.PublishFloor, ok bool) {
-	f, ok = m.home().Floor(c.ID)
-	if ok && f.Mirror == m.name && f.Epoch == c.Epoch && f.Incarnation == c.Incarnation && (f.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch) {
-		return f, true
+// listed is a floor as the KIP says it: a position for each member of the ISR, none above the floor. A source
+// that takes the smallest of them gets the floor or less, which stays true (R5); of a member that nothing is
+// known of it gets 0, because the draft's own formula would count a missing one, or an empty ISR, as in sync
+// (F01).
+func listed(index int32, f highwater.PublishFloor) messages.FetchRequestMirroredTopicPartition {
+	p := messages.FetchRequestMirroredTopicPartition{Partition: index, MinISR: f.MinISR}
+	for _, member := range f.ISR {
+		at := core.Offset(0)
+		for _, r := range f.Replicas {
+			if r.Replica == member && (f.Floor != core.Unknown || !listsNothingAboveFloor) {
+				at = r.LEO
+			}
+		}
+		if listsNothingAboveFloor {
+			at = min(at, max(f.Floor, 0))
+		}
+		p.ISR = append(p.ISR, int32(member))
+		p.ReplicaLastOffsets = append(p.ReplicaLastOffsets, messages.FetchRequestReplicaLastOffsets{ReplicaId: int32(member), LastFetchOffset: int64(at)})
+	}
+	return p
+}
+
+// statedFloor is the floor that was published under the adopted source epoch and the present registration.
+func (c *cursor) statedFloor(home Destination, name core.MirrorName) (f highwater.PublishFloor, ok bool) {
+	f, ok = home.Floor(c.ID)
+	return f, ok && f.Mirror == name && f.Epoch == c.Epoch && f.Incarnation == c.Incarnation && (f.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch)
+}
+
+// currentFloor is the stated floor. While there is none it states none, but names the registration that the
+// fetch reads under: without it the source would refuse to read to its LEO.
+func (c *cursor) currentFloor(m *mirrorRun) highwater.PublishFloor {
+	if f, ok := c.statedFloor(m.home(), m.name); ok {
+		return f
 	}
 	local, _ := m.home().Partition(c.ID)
 	return highwater.PublishFloor{Mirror: m.name, Epoch: c.Epoch, SourceEpoch: c.adopted, Incarnation: c.Incarnation, Floor: core.Unknown,
-		ISRSize: int32(len(local.ISR)), MinISR: local.MinISR, DestEpoch: core.NoEpoch}, false
+		ISR: local.ISR, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR, DestEpoch: core.NoEpoch}
 }
 
 // ensureFloors names our cluster even in a report without floors: two destinations may use the same mirror

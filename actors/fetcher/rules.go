@@ -11,4 +11,6 @@ const (
 	clampStatedOffsets     = true // attack-A26: a lying HW or log start counts only as far as it was shown
 	oneSourceClusterForAll = true // F34: bootstrap.servers that lead to another cluster are refused
 	reportsOfAdoptedEpoch  = true // R3: a floor of another source epoch than the adopted one is not sent
+	oldFetchIsAsync        = true // R14: below version 20 no source is told of our replicas
+	listsNothingAboveFloor = true // R14, F01: a plain source commits no more than the floor
 )

@@ -13,4 +13,6 @@ var (
 	clampStatedOffsets     = rules.Kept("A26 clampStatedOffsets")
 	oneSourceClusterForAll = rules.Kept("F34 oneSourceClusterForAll")
 	reportsOfAdoptedEpoch  = rules.Kept("R3 reportsOfAdoptedEpoch")
+	oldFetchIsAsync        = rules.Kept("R14 oldFetchIsAsync")
+	listsNothingAboveFloor = rules.Kept("R14 listsNothingAboveFloor")
 )

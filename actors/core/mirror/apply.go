@@ -3,6 +3,7 @@ package mirror
 import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/partition"
+	"lockstep/protocol/perr"
 )
 
 func apply(s *State, ev Event) {
@@ -130,8 +131,9 @@ func (t *topic) apply(ev Event) {
 	case RegisterRefused:
 		t.Pending = pendingNone
 		t.released(ev.Release)
-		t.Recovery = t.Recovery || ev.Release > 0
-		t.Standing = t.Standing && ev.Release == 0 // RELEASED says that the source does not gate
+		if ev.Release > 0 || releasedWithoutNumber && perr.Code(ev.Code) == perr.MirrorSyncReleasedRequiresFreshPromotion {
+			t.Recovery, t.Standing = true, false // RELEASED says that the source does not gate
+		}
 		t.RetryAttempt, t.Text = ev.RetryAttempt, ev.Text
 		if t.phase() == Registering {
 			t.Phase = int8(CatchingUp)
@@ -184,7 +186,7 @@ func (t *topic) issue(ev CommandIssued) {
 
 func (t *topic) admit(epoch core.RegistrationEpoch) {
 	t.Pending, t.Phase = pendingNone, int8(Arming)
-	if epoch != t.Epoch || !armedUnderOneEpoch {
+	if epoch != t.Epoch || epoch == 0 || !armedUnderOneEpoch {
 		if armedUnderOneEpoch {
 			t.disarm()
 		}

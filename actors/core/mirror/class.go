@@ -1,5 +1,11 @@
 package mirror
 
+import (
+	"cmp"
+
+	"lockstep/actors/core"
+)
+
 // Class says what a claim rests on (R14).
 type Class int8
 
@@ -27,4 +33,86 @@ func (c Class) Setting() string {
 		return "reported"
 	}
 	return "proven"
+}
+
+// class of the newest admission. A source of ours names a registration, one that speaks only the KIP none.
+func (t *topic) class() Class {
+	p := t.phase()
+	if t.Epoch == 0 && (p == Arming || p == Sync || (p == Stopping || p == Stopped) && t.Clock != 0) {
+		return ClassReported
+	}
+	return ClassProven
+}
+
+// restsOnAnswers: what is claimed, or will be, follows from answered sync fetches.
+func (t *topic) restsOnAnswers() bool {
+	return (t.phase() == Arming || t.phase() == Sync) && t.class() == ClassReported
+}
+
+// claims is the word for a claim that stands.
+func (t *topic) claims() string {
+	if t.class() == ClassReported && reportedIsNotZeroRPO {
+		return "SYNC (as reported by the peer)"
+	}
+	return "SYNC"
+}
+
+// belowMinClassText is what an operator reads where a class is missing.
+const belowMinClassText = "the source speaks only the KIP, so what it acknowledges cannot be proven to be here, and lockstep.sync.min.class=proven: upgrade the source, or set the mirror or the topic to reported"
+
+// provenOnly: the topic's own setting decides, else the mirror's.
+func (s *State) provenOnly(t *topic) bool {
+	return cmp.Or(settings(t.Config)[MinClassSetting], s.config[MinClassSetting]) == ClassProven.Setting()
+}
+
+// belowMinClass reports whether the source may not make the topic SYNC: some leader there has answered and
+// stated nothing of its gates, as one that speaks only the KIP.
+func (s *State) belowMinClass(t *topic) bool {
+	if !s.provenOnly(t) || !refuseBelowMinClass {
+		return false
+	}
+	for _, l := range t.live {
+		if l.at != 0 && !l.progress.Stated {
+			return true
+		}
+	}
+	return false
+}
+
+// answered takes an answered fetch of a source that speaks only the KIP: its leader gates if it answered a sync
+// fetch without 952 or 953, so T is when that fetch left (R14). A fetch that left before the Register was
+// answered may be about a registration before it.
+//
+// Armed is a partition whose floor has reached the base: the HW of the first such answer in the source's epoch,
+// and that epoch's start. The HW alone is not enough: a new leader's may be older than what its predecessor
+// acknowledged, which lies below the start. Each epoch needs its own base, because nothing says that a new
+// leader knew of the registration before its first ack (F11).
+func (w *turn) answered(c ReportProgress) {
+	t := w.t
+	if !c.Sync && plainGatesBySync || c.SourceEpoch != c.Adopted || c.EpochStart == core.Unknown {
+		return
+	}
+	if c.Asked <= t.admittedAt && plainAskedAfter {
+		return
+	}
+	i := c.ID.Index
+	if t.live[i].gateEpoch != c.SourceEpoch {
+		base := c.SourceHW
+		if baseCoversEpoch {
+			base = max(base, c.EpochStart)
+		}
+		w.happen(GateStated{ID: c.ID, SourceEpoch: c.SourceEpoch, Start: base})
+	}
+	l := t.live[i]
+	if l.gateEpoch != c.SourceEpoch || (c.Floor == core.Unknown || c.Floor < l.gateStart) && plainArmsAtBase {
+		return
+	}
+	if !t.Partitions[i].Armed {
+		w.happen(PartitionArmed{Topic: t.Topic, Partition: i, SourceEpoch: c.SourceEpoch, GateStart: l.gateStart, Floor: c.Floor})
+	}
+	wall := w.now.Wall - (w.now.Mono-c.Asked)/1e6
+	w.happen(EvidenceReported{At: w.now.Mono, SentWall: wall, Evidence: ReportEvidence{
+		ID: c.ID, Sent: c.Asked, SourceEpoch: c.SourceEpoch, GateStart: l.gateStart, Floor: c.Floor, T: ClaimTime{Clock: wall},
+	}})
+	w.promoted()
 }

@@ -124,8 +124,13 @@ type ReportProgress struct {
 	LagBytes    int64       // estimate of what SourceHW - LEO weighs
 	Rate        int64       // bytes per second this partition was fetched at lately; 0: nothing to measure
 	LocalEpoch  core.LeaderEpoch
-	ISRSize     int32
-	MinISR      int32 // effective, of this cluster
+	// Floor is what this cluster has stated, in the adopted epoch and for the present registration; Unknown: nothing.
+	Floor core.Offset
+	// EpochStart is where the source's leader epoch begins, learned of a source that states nothing; Unknown: not.
+	EpochStart core.Offset
+	Stated     bool // the answer carried what a leader of ours states of its gates
+	ISRSize    int32
+	MinISR     int32 // effective, of this cluster
 }
 
 // ReportFailure says that a fetch of a partition failed. Code 952 and 953 are about the registration and do

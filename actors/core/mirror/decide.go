@@ -53,7 +53,14 @@ func (s *State) decideReport(now core.Now, r report) outcome {
 	switch c := r.(type) {
 	case ReportProgress:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {
-			return outcome{Events: []Event{ProgressReported{Report: c, At: now.Mono, AtWall: now.Wall}}}
+			ev := ProgressReported{Report: c, At: now.Mono, AtWall: now.Wall}
+			if !t.restsOnAnswers() {
+				return outcome{Events: []Event{ev}}
+			}
+			w := s.turn(now, t)
+			w.happen(ev)
+			w.answered(c)
+			return w.out
 		}
 	case ReportFailure:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {

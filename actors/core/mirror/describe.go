@@ -35,7 +35,11 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 		d.Partial = s.partial(t, now)
 		d.Unconfirmed = s.unconfirmed(t, now)
 	}
+	d.Class = t.class()
 	d.State = t.state(d)
+	if d.ErrorMessage == "" && t.phase() == CatchingUp && s.belowMinClass(t) {
+		d.ErrorMessage = belowMinClassText
+	}
 	for i := range t.Partitions {
 		p := s.describePartition(t, i, now)
 		if d.ErrorMessage == "" && p.ErrorMessage != "" {
@@ -53,11 +57,11 @@ func (t *topic) state(d TopicDescription) string {
 	case d.Partial:
 		return fmt.Sprintf("PARTIAL, complete until %s", instant(t.Clock))
 	case d.Unconfirmed && d.ContactWall == 0:
-		return fmt.Sprintf("SYNC until %s, unconfirmed since the start of this process", instant(t.Clock))
+		return fmt.Sprintf("%s until %s, unconfirmed since the start of this process", t.claims(), instant(t.Clock))
 	case d.Unconfirmed:
-		return fmt.Sprintf("SYNC until %s, unconfirmed since %s", instant(t.Clock), instant(d.ContactWall))
+		return fmt.Sprintf("%s until %s, unconfirmed since %s", t.claims(), instant(t.Clock), instant(d.ContactWall))
 	case t.phase() == Sync:
-		return fmt.Sprintf("SYNC, complete until %s", instant(t.Clock))
+		return fmt.Sprintf("%s, complete until %s", t.claims(), instant(t.Clock))
 	case t.phase() == Arming:
 		return fmt.Sprintf("ARMING %d of %d", d.Armed, len(t.Partitions))
 	case t.phase() == CatchingUp && t.Recovery:
@@ -81,6 +85,9 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		Partition: int32(i), State: t.phase().String(), SourceOffset: core.Unknown, DestinationOffset: core.Unknown, Lag: -1,
 		Armed: p.Armed, ZeroRPOFrom: p.From, T: l.claim, RetryAttempt: l.failures, ErrorMessage: l.text,
 		SourceEpoch: core.NoEpoch, LastMirroredEpoch: p.LME,
+	}
+	if t.class() == ClassReported && reportedIsNotZeroRPO {
+		d.ZeroRPOFrom = core.Unknown
 	}
 	if l.at != 0 {
 		d.SourceOffset, d.DestinationOffset, d.SourceEpoch = l.progress.SourceHW, l.progress.LEO, l.progress.SourceEpoch

@@ -23,17 +23,19 @@ type TopicDescription struct {
 	Effective Type
 	Recovery  bool // released or demoted, on its way back
 	// Reporting: the source may still gate on us (a Register was sent and not withdrawn).
-	Reporting    bool
-	Epoch        core.RegistrationEpoch
-	Generation   core.Generation
-	Release      core.ReleaseNumber // newest seen
-	Incarnation  core.Incarnation
-	Session      core.MirrorSession
-	Armed        int32 // k of n
-	Partial      bool
-	Unconfirmed  bool
-	T            ClaimTime // every acks=all record acknowledged up to T (source clock) is here; zero: no claim
-	ContactWall  int64     // Unix ms of the newest contact that confirmed every partition; 0: none since start
+	Reporting   bool
+	Epoch       core.RegistrationEpoch
+	Generation  core.Generation
+	Release     core.ReleaseNumber // newest seen
+	Incarnation core.Incarnation
+	Session     core.MirrorSession
+	Armed       int32 // k of n
+	Partial     bool
+	Unconfirmed bool
+	T           ClaimTime // every acks=all record acknowledged up to T (source clock) is here; zero: no claim
+	// Class is what T rests on, of a topic that is ARMING, SYNC or was stopped from there.
+	Class        Class
+	ContactWall  int64 // Unix ms of the newest contact that confirmed every partition; 0: none since start
 	RetryAttempt int32
 	ErrorMessage string
 	Step         Step // while STOPPING

@@ -64,6 +64,11 @@ type (
 	}
 	// FailuresForgotten restarts the clocks of 952 and 953: they count from an answered Register on (C5).
 	FailuresForgotten struct{ Topic core.TopicID }
+	// AdmissionNoted says when the newest Register was answered with OK.
+	AdmissionNoted struct {
+		Topic core.TopicID
+		At    int64
+	}
 	// CommandSent says when a pending command is due again; Deadline is set for a stop.
 	CommandSent struct {
 		Topic    core.TopicID
@@ -98,6 +103,7 @@ func (FailureReported) isEvent()   {}
 func (EvidenceReported) isEvent()  {}
 func (GateStated) isEvent()        {}
 func (FailuresForgotten) isEvent() {}
+func (AdmissionNoted) isEvent()    {}
 func (CommandSent) isEvent()       {}
 func (PromotionDelayed) isEvent()  {}
 func (StepDriven) isEvent()        {}
@@ -110,6 +116,7 @@ func (FailureReported) isVolatile()   {}
 func (EvidenceReported) isVolatile()  {}
 func (GateStated) isVolatile()        {}
 func (FailuresForgotten) isVolatile() {}
+func (AdmissionNoted) isVolatile()    {}
 func (CommandSent) isVolatile()       {}
 func (PromotionDelayed) isVolatile()  {}
 func (StepDriven) isVolatile()        {}
@@ -122,6 +129,7 @@ func (e FailureReported) topic() core.TopicID   { return e.ID.Topic }
 func (e EvidenceReported) topic() core.TopicID  { return e.Evidence.ID.Topic }
 func (e GateStated) topic() core.TopicID        { return e.ID.Topic }
 func (e FailuresForgotten) topic() core.TopicID { return e.Topic }
+func (e AdmissionNoted) topic() core.TopicID    { return e.Topic }
 func (e CommandSent) topic() core.TopicID       { return e.Topic }
 func (e PromotionDelayed) topic() core.TopicID  { return e.Topic }
 func (e StepDriven) topic() core.TopicID        { return e.Topic }

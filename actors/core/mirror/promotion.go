@@ -29,6 +29,9 @@ func (w *turn) promote() {
 			return
 		}
 	}
+	if w.s.belowMinClass(t) {
+		return // a Register would be admitted, and hold the source's producers for nothing
+	}
 	w.issue(pendingRegister)
 }
 
@@ -81,7 +84,12 @@ func (s *State) decideRegisterAnswer(now core.Now, c RegisterAnswered) outcome {
 // admitted begins arming. The answer itself proves nothing: leaders may not have applied the registration
 // yet, so nothing is claimed before every partition's floor has reached its gate start (C1, F12, model G3).
 func (w *turn) admitted(c RegisterAnswered) {
+	if c.Epoch == 0 && w.s.provenOnly(w.t) && refuseBelowMinClass {
+		w.refused(RegisterAnswered{Code: perr.MirrorSyncVersionMismatch, Text: belowMinClassText})
+		return
+	}
 	w.happen(TopicAdmitted{Topic: w.t.Topic, Epoch: c.Epoch})
+	w.happen(AdmissionNoted{Topic: w.t.Topic, At: w.now.Mono})
 	if countAfterAnswer {
 		w.happen(FailuresForgotten{Topic: w.t.Topic})
 	}

@@ -49,5 +49,12 @@ const (
 	openHWBeforeReset     = true // C9, R8
 	resumeHalfwayStop     = true // C9
 	keepOnlyArmed         = true // C13
+	refuseBelowMinClass   = true // R14: lockstep.sync.min.class=proven
+	reportedIsNotZeroRPO  = true // R14: the word of a peer is shown as such
+	plainGatesBySync      = true // R14: only an answered sync fetch says that a plain source gates
+	plainAskedAfter       = true // R14: an answer from before the Register is about another registration
+	plainArmsAtBase       = true // R14: armed once the floor reaches what may have been acknowledged ungated
+	baseCoversEpoch       = true // R14: a new leader's HW may be older than its predecessor's acks
+	releasedWithoutNumber = true // C3: 954 of a plain source is a release like any other
 	partialIsNotSync      = true // C4, I44
 )

@@ -22,6 +22,8 @@ func (t *topic) applySoft(ev softEvent) {
 		for i := range t.live {
 			t.live[i].refusedAt, t.live[i].refusedWall = 0, 0
 		}
+	case AdmissionNoted:
+		t.admittedAt = ev.At
 	case CommandSent:
 		t.attempt, t.sendDue, t.deadline = ev.Attempt, ev.Due, ev.Deadline
 	case PromotionDelayed:

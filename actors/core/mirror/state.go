@@ -33,14 +33,15 @@ type topic struct {
 	TopicRecord
 
 	// Soft, mono ns: losing them costs a repeated message or a later retry.
-	attempt   int32 // of the pending command
-	sendDue   int64
-	deadline  int64 // of the Unregister of a stop
-	tryAfter  int64 // no promotion before
-	stepSince int64
-	driveDue  int64 // unanswered asks are repeated from then on
-	claimedAt int64 // when T was journaled
-	live      []live
+	attempt    int32 // of the pending command
+	sendDue    int64
+	deadline   int64 // of the Unregister of a stop
+	tryAfter   int64 // no promotion before
+	stepSince  int64
+	driveDue   int64 // unanswered asks are repeated from then on
+	claimedAt  int64 // when T was journaled
+	admittedAt int64 // when the newest Register was answered with OK
+	live       []live
 }
 
 // live is what was measured of one partition since the process started.
