@@ -62,6 +62,9 @@ func callAt(ctx context.Context, c Config, addr string, req kmsg.Request) (resp 
 		return nil, false, err
 	}
 	defer cn.withdraw()
+	if err := cn.belongs(ctx, c); err != nil {
+		return nil, false, err
+	}
 	if newest := cn.newest(req.Key()); newest < req.GetVersion() {
 		return nil, false, unsupported{fmt.Errorf("the source does not know API key %d version %d: it can be mirrored ASYNC only", req.Key(), req.GetVersion())}
 	}

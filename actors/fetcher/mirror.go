@@ -195,10 +195,16 @@ func (m *mirrorRun) readSource() {
 func (m *mirrorRun) dial(ctx context.Context, addr string) (*conn, error) {
 	m.count.dials.Add(1)
 	cn, err := dial(ctx, m.config, addr)
+	if err == nil {
+		if err = cn.belongs(ctx, m.config); err != nil {
+			cn.close()
+		}
+	}
 	if err != nil {
 		m.count.dialFailures.Add(1)
+		return nil, err
 	}
-	return cn, err
+	return cn, nil
 }
 
 // tryBrokers calls read with a connection to one broker after the other, known ones first, until one

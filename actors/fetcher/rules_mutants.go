@@ -12,6 +12,7 @@ var (
 	verifyBatchesAgain     = rules.Kept("A26 verifyBatchesAgain")
 	clampStatedOffsets     = rules.Kept("A26 clampStatedOffsets")
 	oneSourceClusterForAll = rules.Kept("F34 oneSourceClusterForAll")
+	askWhoAnswers          = rules.Kept("F34 askWhoAnswers")
 	reportsOfAdoptedEpoch  = rules.Kept("R3 reportsOfAdoptedEpoch")
 	oldFetchIsAsync        = rules.Kept("R14 oldFetchIsAsync")
 	listsNothingAboveFloor = rules.Kept("R14 listsNothingAboveFloor")

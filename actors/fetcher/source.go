@@ -68,6 +68,19 @@ func (c Config) checkCluster(id core.ClusterID) error {
 	return nil
 }
 
+// belongs asks who answers, before anything that counts is asked or told. Addresses are reused: another cluster
+// there would take our Unregister for an unknown topic, which is an answer, while the source goes on gating.
+func (c *conn) belongs(ctx context.Context, to Config) error {
+	if to.SourceCluster == "" || !askWhoAnswers {
+		return nil
+	}
+	md, err := describe(ctx, c, []core.TopicID{})
+	if err != nil {
+		return err
+	}
+	return to.checkCluster(md.cluster)
+}
+
 // metadata is one answer, read with care: every index and id is the source's word.
 type metadata struct {
 	cluster core.ClusterID
