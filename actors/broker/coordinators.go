@@ -93,6 +93,7 @@ func (c *Cluster) spawnRegistration() *shell.Ref[registration.Command] {
 		Level: slog.LevelInfo, Tick: registration.Tick{},
 		Timer:   func(f registration.Effect) (int64, bool) { t, ok := f.(registration.ArmTimer); return t.At, ok },
 		Perform: c.performRegistration,
+		Observe: c.warnOfRegistration,
 		Started: func(_ *registration.State, again bool) {
 			if again {
 				c.registration.Tell(registration.Resume{Topics: c.topicIDs()})

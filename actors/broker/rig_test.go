@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"testing"
@@ -24,6 +25,7 @@ type rig struct {
 	stores  []journal.Volume
 	control journal.Journal
 	exits   chan string
+	log     io.Writer // nil: nowhere
 	*Cluster
 }
 
@@ -52,7 +54,11 @@ func (r *rig) start() {
 		r.t.Cleanup(real.Close)
 		clock = real
 	}
-	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: slog.New(slog.DiscardHandler), Groups: group.DefaultSettings(),
+	logger := slog.New(slog.DiscardHandler)
+	if r.log != nil {
+		logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: logger, Groups: group.DefaultSettings(),
 		Exit: func(reason string) { r.exits <- reason }}
 	for i, store := range r.stores {
 		o.Volumes = append(o.Volumes, Volume{ID: core.ReplicaID(i + 1), Store: store, Dir: r.t.TempDir(), Host: "127.0.0.1", Port: int32(9092 + i)})
