@@ -173,10 +173,6 @@ func (p *Process) Kill() {
 // Signal sends any signal; SIGQUIT makes the child write its goroutines into its log and end.
 func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Pause is SIGSTOP; Resume is SIGCONT.
-func (p *Process) Pause() error  { return p.cmd.Process.Signal(syscall.SIGSTOP) }
-func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
-
 // Stop asks for a clean close and reports how the child ended; after patience it kills.
 func (p *Process) Stop(patience time.Duration) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
