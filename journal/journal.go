@@ -70,8 +70,8 @@ type Volume interface {
 	// FindTimestamp returns the first batch of s with MaxTimestamp >= ts at or above from, if any.
 	FindTimestamp(s Stream, from core.Offset, ts int64) (StoredBatch, bool, error)
 	// Admit is nil while batches are welcome, ErrFull above the high mark, and the poison of a
-	// poisoned volume. A leader asks before it appends; what was admitted is not refused, because
-	// Append refuses batches (Seq 0, ErrFull in done) only at half the space Admit insists on.
+	// poisoned volume. A leader asks before it appends; what was admitted is not refused: where the
+	// disk has no room left after all, what is queued waits until it has.
 	Admit() error
 	// Err is the error that poisoned the volume, nil while it is healthy.
 	Err() error

@@ -30,6 +30,7 @@ func (x *Index) Apply(g log.Group) error { return x.apply(g, false) }
 func (x *Index) Reapply(g log.Group) error { return x.apply(g, true) }
 
 func (x *Index) apply(g log.Group, careful bool) error {
+	x.room.keep()
 	c := &change{
 		x: x, txn: x.db.NewTransaction(true), careful: careful,
 		streams: map[journal.Stream]*state{}, usage: map[uint64]*Usage{},

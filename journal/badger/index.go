@@ -41,7 +41,10 @@ type Options struct {
 
 // Index is an open index. Apply has one caller at a time; everything else is safe beside it.
 type Index struct {
-	db *bdg.DB
+	db   *bdg.DB
+	room room
+	// toClose is the space that Badger may need for its last memtables and for what it merges on the way out.
+	toClose int64
 
 	mu       sync.RWMutex
 	streams  map[journal.Stream]*state
@@ -92,12 +95,15 @@ func Open(o Options) (*Index, error) {
 		WithCompactL0OnClose(true).
 		WithMetricsEnabled(false).
 		WithLogger(quiet(o.Logger))
+	if err := errors.Join(clearRoom(o.Dir), enoughToOpen(o.Dir, o.MemTableBytes)); err != nil {
+		return nil, err
+	}
 	db, err := bdg.Open(opts)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, streams: map[journal.Stream]*state{}, segments: map[uint64]*Usage{}}
-	if err := x.load(); err != nil {
+	x := &Index{db: db, room: room{dir: o.Dir, bytes: roomOf(o.MemTableBytes)}, toClose: SpaceNeeded(o.MemTableBytes), streams: map[journal.Stream]*state{}, segments: map[uint64]*Usage{}}
+	if err := errors.Join(x.room.open(), x.load()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return x, nil
@@ -165,8 +171,14 @@ func (x *Index) Covered() (uint64, log.Hash) {
 	return x.covered, x.hash
 }
 
-// Close makes everything durable on the way out.
-func (x *Index) Close() error { return x.db.Close() }
+// Close makes everything durable on the way out. Without the space for that, Badger is left as a kill would leave it,
+// memory and lock included: what it writes when it closes goes through maps as well, and an index is whole without.
+func (x *Index) Close() error {
+	if free, err := freeOn(x.room.dir); err == nil && free < x.toClose {
+		return nil
+	}
+	return x.db.Close()
+}
 
 // Streams lists streams that begin with prefix and exist, sorted.
 func (x *Index) Streams(prefix string) []journal.Stream {

@@ -25,7 +25,7 @@ func (w *writer) switchSegment(need int) error {
 	}
 	h := SegmentHeader{Volume: l.meta.Volume, Number: w.active.header.Number + 1, First: w.next, Prev: w.hash}
 	seg, err := l.begin(h, size)
-	if errors.Is(err, unix.ENOSPC) && l.space.dropBallast(l.dir) {
+	for errors.Is(err, unix.ENOSPC) && (l.space.dropBallast(l.dir) || l.waitForRoom(size)) {
 		seg, err = l.begin(h, size)
 	}
 	if err != nil {

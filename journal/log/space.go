@@ -2,26 +2,31 @@ package log
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"lockstep/journal"
 	"lockstep/journal/vfs"
 )
 
 // space watches the room left on the volume. Segments in use are pre-zeroed, so a write into one
-// cannot meet a full disk: only new segments and the index can. Three marks, of Reserve:
+// cannot meet a full disk: only new segments and the index can. Two marks, of Reserve:
 //
 //	below the whole   batches are not admitted
-//	below a half      Append refuses batches
 //	below a quarter   the ballast file is given up, so that control entries and deletes still fit
+//
+// Whoever else fills the disk is faster than any mark. Then a new segment has no room, and the writer waits for it:
+// nothing is lost or refused that an actor has already decided, and it all goes on when space returns.
 type space struct {
 	reserve int64
 	ballast int64 // bytes of the ballast file; 0 for none
 	free    atomic.Int64
 	mu      sync.Mutex
 	held    bool // the ballast file exists
+	waits   atomic.Int64
 }
 
 const ballastName = "ballast"
@@ -103,10 +108,32 @@ func (l *Log) Admit() error {
 		return err
 	}
 	if l.space.free.Load() < l.space.reserve {
-		return journal.ErrFull
+		return fmt.Errorf("%w: %s has %d MiB free, of %d MiB that it keeps", journal.ErrFull, l.dir, l.space.free.Load()>>20, l.space.reserve>>20)
 	}
 	return nil
 }
 
-// Refuses reports whether Append must refuse batches.
-func (l *Log) Refuses() bool { return l.space.free.Load() < l.space.reserve/2 }
+// Waiting is how many bytes the writer waits for because the disk has no room for a segment; 0: it does not.
+func (l *Log) Waiting() int64 { return l.space.waits.Load() }
+
+// roomAgain is how long the writer waits between two looks for the room of a new segment.
+const roomAgain = 100 * time.Millisecond
+
+// waitForRoom returns when size bytes are free; false when the log is closing meanwhile.
+func (l *Log) waitForRoom(size int64) bool {
+	l.space.waits.Store(size)
+	defer l.space.waits.Store(0)
+	for {
+		l.space.check(l)
+		time.Sleep(roomAgain)
+		l.mu.Lock()
+		closing := l.closing
+		l.mu.Unlock()
+		if closing {
+			return false
+		}
+		if free, err := l.dir.Free(); err != nil || free >= size {
+			return true
+		}
+	}
+}

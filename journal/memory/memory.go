@@ -82,11 +82,6 @@ func (j *Journal) Append(s journal.Stream, entries []core.Entry, done journal.Do
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	it := item{stream: s, entries: entries, done: done}
-	if j.full && hasBatch(entries) {
-		it.entries, it.refused = nil, journal.ErrFull
-		j.enqueue(it)
-		return 0
-	}
 	it.last = j.next[s] + journal.Seq(len(entries))
 	j.next[s] = it.last
 	j.enqueue(it)
@@ -112,7 +107,7 @@ func (j *Journal) enqueue(it item) {
 	if j.crashed {
 		return // the process that called is gone: nobody hears of it
 	}
-	if j.closed && it.refused == nil {
+	if j.closed {
 		it.refused = journal.ErrClosed
 	}
 	j.queue = append(j.queue, it)
@@ -121,15 +116,6 @@ func (j *Journal) enqueue(it item) {
 		return
 	}
 	j.work.Signal()
-}
-
-func hasBatch(entries []core.Entry) bool {
-	for i := range entries {
-		if entries[i].Kind == core.EntryBatch {
-			return true
-		}
-	}
-	return false
 }
 
 func (j *Journal) write() {

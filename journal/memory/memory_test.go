@@ -61,18 +61,17 @@ func TestPoisonFailsWhatIsQueued(t *testing.T) {
 	}
 }
 
-func TestFullRefusesBatchesOnly(t *testing.T) {
+func TestFullRefusesToAdmitAndNothingElse(t *testing.T) {
 	j := New(Options{Manual: true})
 	j.SetFull(true)
+	if err := j.Admit(); !errors.Is(err, journal.ErrFull) {
+		t.Fatal(err)
+	}
 	var got error
 	batch := []core.Entry{{Kind: core.EntryBatch, Op: core.IndexAdd, Payload: []byte("x")}}
-	if seq := j.Append("partition/a/0/1", batch, func(_ journal.Seq, err error) { got = err }); seq != 0 {
-		t.Fatalf("a refused batch got sequence %d", seq)
-	}
-	seq := j.Append("partition/a/0/1", event("e"), nil)
-	j.Sync()
-	if !errors.Is(got, journal.ErrFull) || seq != 1 {
-		t.Fatalf("batch: %v, event sequence: %d", got, seq)
+	seq := j.Append("partition/a/0/1", batch, func(_ journal.Seq, err error) { got = err })
+	if j.Sync(); got != nil || seq != 1 {
+		t.Fatalf("a batch that was decided: sequence %d, %v", seq, got)
 	}
 	j.SetFull(false)
 	if err := j.Admit(); err != nil {

@@ -144,7 +144,9 @@ func (v *Volume) openIndex() error {
 		if err := v.markIndex(indexOpen); err != nil {
 			return err
 		}
-		if err := open(); err != nil {
+		if err := open(); errors.Is(err, badger.ErrNoRoom) {
+			return err // making it again would take more
+		} else if err != nil {
 			why = fmt.Sprintf("the index cannot be opened: %v", err)
 		} else {
 			found := ""
@@ -242,19 +244,26 @@ func (v *Volume) catchUp() error {
 	return nil
 }
 
+// saidEvery is how often a full disk is spoken of.
+const saidEvery = 10 * time.Second
+
 // tend watches the space left and cleans segments until the volume is closed. It cleans at its first tick, too:
 // a process that is restarted more often than retention runs would never give anything back.
 func (v *Volume) tend(ctx context.Context) {
 	defer v.ended.Done()
-	space := time.NewTicker(time.Second)
+	space := time.NewTicker(100 * time.Millisecond)
 	defer space.Stop()
-	sinceClean := time.Now().Add(-v.o.Retention)
+	sinceClean, sinceSaid := time.Now().Add(-v.o.Retention), time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-space.C:
 			v.log.CheckSpace()
+			if n := v.log.Waiting(); n > 0 && v.o.Logger != nil && time.Since(sinceSaid) >= saidEvery {
+				sinceSaid = time.Now()
+				v.o.Logger.Error("the disk is full: nothing is written until it has room for a segment; free space on it", "volume", v.o.Broker, "dir", v.o.Dir, "bytes_needed", n)
+			}
 			if v.o.Retention > 0 && time.Since(sinceClean) >= v.o.Retention {
 				sinceClean = time.Now()
 				if err := v.Clean(); err != nil && v.o.Logger != nil && ctx.Err() == nil {

@@ -92,18 +92,6 @@ func (v *Volume) Append(s journal.Stream, entries []core.Entry, done journal.Don
 	if !s.Valid() {
 		panic(fmt.Sprintf("journal: invalid stream name %q", s))
 	}
-	if v.log.Refuses() && hasBatch(entries) {
-		v.log.Submit(&log.Item{Done: func(err error) {
-			if done == nil {
-				return
-			}
-			if err == nil {
-				err = journal.ErrFull
-			}
-			done(0, err)
-		}})
-		return 0
-	}
 	records := make([]log.Record, len(entries))
 	v.mu.Lock()
 	seq := v.seqOf(s)
@@ -139,15 +127,6 @@ func (v *Volume) submit(records []log.Record, last journal.Seq, done journal.Don
 		}
 	}
 	v.log.Submit(it)
-}
-
-func hasBatch(entries []core.Entry) bool {
-	for i := range entries {
-		if entries[i].Kind == core.EntryBatch {
-			return true
-		}
-	}
-	return false
 }
 
 // Snapshot implements journal.Journal.
