@@ -25,6 +25,7 @@ import (
 const noOperations = -2147483648
 
 func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
+	r.Topics = onceAsked(r.Topics)
 	names := f.topicsToCreate(r)
 	if len(names) == 0 {
 		slot.Reply(f.describeMetadata(r, nil))
@@ -33,6 +34,21 @@ func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
 	f.withMirrors(func(all []mirror.Description) {
 		names = slices.DeleteFunc(names, func(name string) bool { return claims(all, name) })
 		f.createByName(names, func(refused map[string]perr.Code) { slot.Reply(f.describeMetadata(r, refused)) })
+	})
+}
+
+// onceAsked: Kafka, too, answers a topic that is named again once. nil means all topics and stays nil.
+func onceAsked(topics []kmsg.MetadataRequestTopic) []kmsg.MetadataRequestTopic {
+	type topic struct {
+		id    [16]byte
+		name  string
+		named bool
+	}
+	return once(topics, func(t kmsg.MetadataRequestTopic) topic {
+		if t.Topic == nil {
+			return topic{id: t.TopicID}
+		}
+		return topic{t.TopicID, *t.Topic, true}
 	})
 }
 

@@ -22,6 +22,7 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 		f.offsetFetchOne(img, r, resp, slot)
 		return
 	}
+	r.Groups = once(r.Groups, func(g kmsg.OffsetFetchRequestGroup) string { return g.Group })
 	resp.Groups = make([]kmsg.OffsetFetchResponseGroup, len(r.Groups))
 	done := countdown(len(r.Groups), func() { slot.Reply(resp) })
 	for i := range r.Groups {
@@ -31,7 +32,7 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 		if rg.Topics != nil {
 			cmd.Topics = []group.TopicPartitions{}
 		}
-		for _, rt := range rg.Topics {
+		for _, rt := range onceFetched(rg.Topics) {
 			asked := byName(img, rt.Topic, rt.Partitions)
 			if r.Version >= 10 {
 				topic, unknown := findTopic(img, "", rt.TopicID, true)
@@ -71,6 +72,19 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 	}
 }
 
+// onceFetched makes one question of each partition, which may come back with kilobytes of metadata.
+func onceFetched(topics []kmsg.OffsetFetchRequestGroupTopic) []kmsg.OffsetFetchRequestGroupTopic {
+	type topic struct {
+		id   [16]byte
+		name string
+	}
+	topics = once(topics, func(t kmsg.OffsetFetchRequestGroupTopic) topic { return topic{t.TopicID, t.Topic} })
+	for i := range topics {
+		topics[i].Partitions = once(topics[i].Partitions, itself)
+	}
+	return topics
+}
+
 // byName asks for the offsets of the topic that has the name now: one that was deleted and made again does
 // not inherit (F34).
 func byName(img *image.Image, name string, partitions []int32) group.TopicPartitions {
@@ -100,7 +114,10 @@ func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, res
 	if r.Topics != nil || r.Version < 2 {
 		cmd.Topics = []group.TopicPartitions{}
 	}
-	for _, rt := range r.Topics {
+	r.Topics = once(r.Topics, func(t kmsg.OffsetFetchRequestTopic) string { return t.Topic })
+	for i := range r.Topics {
+		rt := &r.Topics[i]
+		rt.Partitions = once(rt.Partitions, itself)
 		cmd.Topics = append(cmd.Topics, byName(img, rt.Topic, rt.Partitions))
 	}
 	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {

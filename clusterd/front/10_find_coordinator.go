@@ -24,7 +24,7 @@ func (f *Front) findCoordinator(r *kmsg.FindCoordinatorRequest, _ Client, slot *
 		slot.Reply(resp)
 		return
 	}
-	for _, key := range r.CoordinatorKeys {
+	for _, key := range once(r.CoordinatorKeys, itself) {
 		resp.Coordinators = append(resp.Coordinators, f.coordinatorOf(r.CoordinatorType, key))
 	}
 	slot.Reply(resp)

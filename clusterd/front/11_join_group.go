@@ -39,7 +39,14 @@ func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
 		if code != perr.None {
 			reply = group.Joined{Code: code, Generation: -1, MemberID: r.MemberID}
 		}
-		slot.Reply(joined(r, reply.(group.Joined)))
+		j := reply.(group.Joined)
+		switch j.Code {
+		case perr.MessageTooLarge, perr.GroupMaxSizeReached, perr.CoordinatorLoadInProgress:
+			// The answer has no place for a text, and the remedy is the operator's.
+			f.log.Warn("a member was not admitted", "group", r.Group, "client", from.ID, "address", from.Addr, "code", j.Code.Name(), "reason", j.Text)
+		default: // the client's own affair
+		}
+		slot.Reply(joined(r, j))
 	})
 }
 

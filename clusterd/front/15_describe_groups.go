@@ -12,6 +12,7 @@ import (
 // unknown group by GROUP_ID_NOT_FOUND instead of the state "Dead".
 
 func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Slot) {
+	r.Groups = once(r.Groups, itself)
 	resp := r.ResponseKind().(*kmsg.DescribeGroupsResponse)
 	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(r.Groups))
 	done := countdown(len(r.Groups), func() { slot.Reply(resp) })

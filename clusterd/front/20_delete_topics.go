@@ -24,6 +24,7 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 			asked = append(asked, kmsg.DeleteTopicsRequestTopic{Topic: &r.TopicNames[i]})
 		}
 	}
+	asked = onceDeleted(asked)
 	resp.Topics = make([]kmsg.DeleteTopicsResponseTopic, len(asked))
 	img := f.broker.Image()
 	var gone []core.TopicID
@@ -66,6 +67,19 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 			}
 		})
 	}
+}
+
+func onceDeleted(asked []kmsg.DeleteTopicsRequestTopic) []kmsg.DeleteTopicsRequestTopic {
+	type topic struct {
+		id   [16]byte
+		name string
+	}
+	return once(asked, func(t kmsg.DeleteTopicsRequestTopic) topic {
+		if t.Topic == nil {
+			return topic{id: t.TopicID}
+		}
+		return topic{t.TopicID, *t.Topic}
+	})
 }
 
 // mirroredRefusal keeps topics that a mirror of this cluster fills: deleting one would leave the mirror

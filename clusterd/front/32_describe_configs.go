@@ -26,11 +26,38 @@ const natsURL = "lockstep.nats.url"
 const clusterMirror kmsg.ConfigResourceType = 64
 
 func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *Slot) {
+	r.Resources = mergeResources(r.Resources)
 	if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
 		slot.Reply(f.answerConfigs(r, nil))
 		return
 	}
 	f.withMirrors(func(all []mirror.Description) { slot.Reply(f.answerConfigs(r, all)) })
+}
+
+// mergeResources makes one question of those about the same resource: each would be answered with every setting, fifty
+// times the bytes that asked.
+func mergeResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.DescribeConfigsRequestResource {
+	type resource struct {
+		kind kmsg.ConfigResourceType
+		name string
+	}
+	at := map[resource]int{}
+	merged := asked[:0]
+	for _, rr := range asked {
+		key := resource{rr.ResourceType, rr.ResourceName}
+		i, again := at[key]
+		if !again {
+			at[key] = len(merged)
+			merged = append(merged, rr)
+			continue
+		}
+		if first := &merged[i]; first.ConfigNames == nil || rr.ConfigNames == nil {
+			first.ConfigNames = nil // all of them
+		} else {
+			first.ConfigNames = append(first.ConfigNames, rr.ConfigNames...)
+		}
+	}
+	return merged
 }
 
 func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.Description) *kmsg.DescribeConfigsResponse {

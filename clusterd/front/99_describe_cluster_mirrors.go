@@ -15,7 +15,7 @@ import (
 func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.DescribeClusterMirrorsResponse)
 	f.withMirrors(func(all []mirror.Description) {
-		for _, name := range r.MirrorNames {
+		for _, name := range once(r.MirrorNames, itself) {
 			if !slices.ContainsFunc(all, func(d mirror.Description) bool { return string(d.Mirror) == name }) {
 				out := messages.NewDescribeClusterMirrorsResponseMirror()
 				out.MirrorName, out.ErrorCode = name, int16(perr.UnknownClusterMirror)

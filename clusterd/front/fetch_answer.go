@@ -146,6 +146,9 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 		return
 	}
 	room := min(int(asked.PartitionMaxBytes), a.budget)
+	if room <= 0 && a.bytes > 0 {
+		return // nothing fits; a read would fetch a batch from the disk to throw it away
+	}
 	batches, err := replica.Read(from, below, max(room, 0))
 	if err != nil {
 		a.front.log.Error("reading a partition failed", "partition", replica.ID().String(), "offset", int64(from), "reason", err.Error())

@@ -11,15 +11,20 @@ func apply(s *State, ev Event) {
 	case OffsetsStored:
 		c := s.hard(ev.Group)
 		for _, o := range ev.Offsets {
-			c.offsets[position{o.Topic, o.Partition}] = o
+			s.put(c, o)
 		}
 	case SettingsChanged:
 		s.settings = ev.Settings
 	case MembershipChanged:
-		if ev.live == nil {
+		if old := s.live[ev.Group]; old != nil {
+			s.held -= old.size
 			delete(s.live, ev.Group)
-		} else {
-			s.live[ev.Group] = ev.live.clone()
+		}
+		if ev.live != nil {
+			l := ev.live.clone()
+			l.size = l.bytes()
+			s.held += l.size
+			s.live[ev.Group] = l
 		}
 	case MemberSeen:
 		if l := s.live[ev.Group]; l != nil && l.members[ev.Member] != nil {
@@ -37,6 +42,16 @@ func (s *State) hard(group string) *committed {
 	if c == nil {
 		c = newCommitted()
 		s.groups[group] = c
+		s.kept += groupBytes(group)
 	}
 	return c
+}
+
+func (s *State) put(c *committed, o OffsetRecord) {
+	at := position{o.Topic, o.Partition}
+	if old, again := c.offsets[at]; again {
+		s.kept -= old.bytes()
+	}
+	c.offsets[at] = o
+	s.kept += o.bytes()
 }

@@ -20,11 +20,14 @@ type Settings struct {
 	MaxSessionMs     int64 // group.max.session.timeout.ms
 	MaxSize          int32 // group.max.size; 0: unlimited
 	MaxMetadataBytes int32 // offset.metadata.max.bytes
+	MaxMemberBytes   int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
+	MaxShardBytes    int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
 }
 
-// DefaultSettings are Kafka's.
+// DefaultSettings are Kafka's, as far as it has them.
 func DefaultSettings() Settings {
-	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096}
+	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096,
+		MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
 }
 
 // JoinGroup asks for a place in the next generation. Answered by Joined, at once or when the round of

@@ -43,6 +43,8 @@ type turn struct {
 	group    string
 	now      int64
 	known    bool // the group exists
+	held     int64
+	kept     int64
 	settings Settings
 	out      outcome
 }
@@ -56,7 +58,7 @@ func (s *State) turn(group string, now int64, do func(*turn)) outcome {
 }
 
 func (s *State) begin(group string, now int64) *turn {
-	return &turn{live: s.current(group, now), group: group, now: now, settings: s.settings,
+	return &turn{live: s.current(group, now), group: group, now: now, settings: s.settings, held: s.held, kept: s.kept,
 		known: s.groups[group] != nil || s.live[group] != nil}
 }
 

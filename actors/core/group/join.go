@@ -12,6 +12,7 @@ func (t *turn) join(c JoinGroup) {
 	refuse := func(code perr.Code, text string) {
 		t.reply(Joined{Ref: c.Ref, Code: code, Text: text, Generation: -1, MemberID: c.MemberID})
 	}
+	tooMuch, why := t.tooMuch(c)
 	switch {
 	case c.Group == "":
 		refuse(perr.InvalidGroupId, "the group id is empty")
@@ -22,6 +23,8 @@ func (t *turn) join(c JoinGroup) {
 		refuse(perr.UnknownMemberId, "")
 	case t.full(c):
 		refuse(perr.GroupMaxSizeReached, fmt.Sprintf("group %s has group.max.size=%d members", c.Group, t.settings.MaxSize))
+	case tooMuch != 0:
+		refuse(tooMuch, why)
 	case !t.supports(c.ProtocolType, c.Protocols):
 		refuse(perr.InconsistentGroupProtocol, fmt.Sprintf("group %s has members of type %q and no protocol that all of them and this member support", c.Group, t.protocolType))
 	case c.MemberID == "":

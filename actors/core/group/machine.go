@@ -51,7 +51,7 @@ func restore(_ string, b []byte) (*State, error) {
 		c.generation, c.assigned, c.protocolType, c.protocol = g.Generation, g.Assigned, g.ProtocolType, g.Protocol
 		c.leader, c.members = g.Leader, g.Members
 		for _, o := range g.Offsets {
-			c.offsets[position{o.Topic, o.Partition}] = o
+			s.put(c, o)
 		}
 	}
 	return s, nil

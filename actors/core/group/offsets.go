@@ -16,13 +16,29 @@ func (s *State) commit(c OffsetCommit, now core.Now) outcome {
 		return out
 	}
 	ev := OffsetsStored{Group: c.Group}
+	kept := s.kept
+	if s.groups[c.Group] == nil {
+		kept += groupBytes(c.Group)
+	}
 	for i, o := range c.Offsets {
 		if len(o.Metadata) > int(s.settings.MaxMetadataBytes) {
 			codes[i] = perr.OffsetMetadataTooLarge // G15: the others are stored
 			continue
 		}
-		ev.Offsets = append(ev.Offsets, OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
-			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall})
+		r := OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall}
+		more := r.bytes()
+		if old := s.groups[c.Group]; old != nil {
+			if before, again := old.offsets[position{o.Topic, o.Partition}]; again {
+				more -= before.bytes()
+			}
+		}
+		if kept += more; boundGroups && more > 0 && kept > s.settings.MaxShardBytes {
+			codes[i] = perr.InvalidCommitOffsetSize
+			kept -= more
+			continue
+		}
+		ev.Offsets = append(ev.Offsets, r)
 	}
 	if len(ev.Offsets) > 0 {
 		out.Events = append(out.Events, ev)

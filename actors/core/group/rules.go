@@ -6,5 +6,6 @@ const (
 	answerOnlyDurable    = true // D25: a commit, a generation, an assignment is answered at quorum durability
 	neverReuseGeneration = true // a generation is journaled before anybody is told its number
 	keepMembersOnRestart = true // D25: a stable group survives a restart without a rebalance
+	boundGroups          = true // I61: what members say and commit is bounded per shard
 	matchTopicID         = true // F34: offsets belong to the topic's id, not to its name
 )

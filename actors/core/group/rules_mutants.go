@@ -8,5 +8,6 @@ var (
 	answerOnlyDurable    = rules.Kept("D25 answerOnlyDurable")
 	neverReuseGeneration = rules.Kept("D25 neverReuseGeneration")
 	keepMembersOnRestart = rules.Kept("D25 keepMembersOnRestart")
+	boundGroups          = rules.Kept("I61 boundGroups")
 	matchTopicID         = rules.Kept("F34 matchTopicID")
 )

@@ -23,9 +23,11 @@ func Shard(group string) int32 {
 // State has a hard part, groups, and a soft part, the rest.
 type State struct {
 	groups map[string]*committed
+	kept   int64 // bytes of groups and their offsets, by bounds.go; follows from groups
 
 	settings Settings
 	live     map[string]*live
+	held     int64 // bytes of live, by bounds.go; follows from it
 	armed    int64 // mono ns of the earliest outstanding Tick; 0: none
 }
 
@@ -60,6 +62,7 @@ type live struct {
 	initial      bool              // the first round of an empty group only ends by time
 	newcomer     bool              // somebody joined during the initial delay
 	delayLeft    int64             // how much longer it may be extended, ns
+	size         int64             // bytes when it was put into the state
 }
 
 type member struct {

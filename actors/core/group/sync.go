@@ -14,6 +14,10 @@ func (t *turn) sync(c SyncGroup) {
 	case Preparing:
 		t.reply(Synced{Ref: c.Ref, Code: perr.RebalanceInProgress})
 	case Completing:
+		if m.id == t.leader && t.tooMuchAssigned(c.Assignments) {
+			t.reply(Synced{Ref: c.Ref, Code: perr.GroupMaxSizeReached})
+			return
+		}
 		if m.syncing {
 			t.refuseSync(m, perr.RebalanceInProgress) // asked again; this is the request it waits for
 		}

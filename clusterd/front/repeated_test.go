@@ -1,0 +1,143 @@
+package front
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// TestWhatIsAskedAgainIsAnsweredOnce: three bytes of a repeated name must not buy the whole answer once more. The
+// answer to a question asked five hundred times is that to the question asked once.
+func TestWhatIsAskedAgainIsAnsweredOnce(t *testing.T) {
+	const times = 500
+	h := newHouse(t, 1)
+	h.create("t", 20, 1, nil)
+	topic, group, gone := "t", "g", "gone"
+	h.commitAs(group, topic, 0, string(make([]byte, 4000)))
+	asked := map[string]func(n int) (kmsg.Request, int16){
+		"DescribeConfigs of a topic": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDescribeConfigsRequest()
+			for i := range n {
+				rr := kmsg.NewDescribeConfigsRequestResource()
+				rr.ResourceType, rr.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+				if i%2 == 1 {
+					rr.ConfigNames = []string{"retention.ms"}
+				}
+				r.Resources = append(r.Resources, rr)
+			}
+			return r, 4
+		},
+		"DescribeConfigs of a broker": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDescribeConfigsRequest()
+			r.IncludeDocumentation, r.IncludeSynonyms = true, true
+			for range n {
+				rr := kmsg.NewDescribeConfigsRequestResource()
+				rr.ResourceType, rr.ResourceName = kmsg.ConfigResourceTypeBroker, "1"
+				r.Resources = append(r.Resources, rr)
+			}
+			return r, 4
+		},
+		"Metadata": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrMetadataRequest()
+			for range n {
+				rt := kmsg.NewMetadataRequestTopic()
+				rt.Topic = &topic
+				r.Topics = append(r.Topics, rt)
+			}
+			return r, 9
+		},
+		"Metadata of a topic that is not there": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrMetadataRequest()
+			for range n {
+				rt := kmsg.NewMetadataRequestTopic()
+				rt.Topic = &gone
+				r.Topics = append(r.Topics, rt)
+			}
+			return r, 9
+		},
+		"DescribeGroups": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDescribeGroupsRequest()
+			for range n {
+				r.Groups = append(r.Groups, group)
+			}
+			return r, 5
+		},
+		"FindCoordinator": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrFindCoordinatorRequest()
+			r.CoordinatorType = coordinatorTxn
+			r.CoordinatorKeys = make([]string, n)
+			return r, 4
+		},
+		"OffsetFetch of a partition": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrOffsetFetchRequest()
+			r.Group = group
+			rt := kmsg.NewOffsetFetchRequestTopic()
+			rt.Topic, rt.Partitions = topic, make([]int32, n)
+			r.Topics = append(r.Topics, rt)
+			return r, 7
+		},
+		"OffsetFetch of a group": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrOffsetFetchRequest()
+			for range n {
+				rg := kmsg.NewOffsetFetchRequestGroup()
+				rg.Group = group
+				r.Groups = append(r.Groups, rg)
+			}
+			return r, 8
+		},
+		"OffsetFetch of a topic of a group": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrOffsetFetchRequest()
+			rg := kmsg.NewOffsetFetchRequestGroup()
+			rg.Group = group
+			for range n {
+				rt := kmsg.NewOffsetFetchRequestGroupTopic()
+				rt.Topic, rt.Partitions = topic, make([]int32, 2)
+				rg.Topics = append(rg.Topics, rt)
+			}
+			r.Groups = append(r.Groups, rg)
+			return r, 8
+		},
+		"DeleteTopics": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDeleteTopicsRequest()
+			for range n {
+				r.TopicNames = append(r.TopicNames, "never was")
+			}
+			return r, 5
+		},
+		"DescribeClusterMirrors": func(n int) (kmsg.Request, int16) {
+			r := messages.NewDescribeClusterMirrorsRequest()
+			for range n {
+				r.MirrorNames = append(r.MirrorNames, "never was")
+			}
+			return &r, 0
+		},
+	}
+	for name, ask := range asked {
+		size := func(n int) int {
+			r, version := ask(n)
+			return len(h.raw(1, r, version).AppendTo(nil))
+		}
+		if one, many := size(1), size(times); one != many {
+			t.Errorf("%s: %d bytes for one question, %d for it %d times", name, one, many, times)
+		}
+	}
+}
+
+// commitAs stores one offset as a consumer without a group's members.
+func (h *house) commitAs(group, topic string, partition int32, metadata string) {
+	h.t.Helper()
+	r := kmsg.NewPtrOffsetCommitRequest()
+	r.Group, r.Generation = group, -1
+	rt := kmsg.NewOffsetCommitRequestTopic()
+	rt.Topic = topic
+	rp := kmsg.NewOffsetCommitRequestTopicPartition()
+	rp.Partition, rp.Offset, rp.Metadata = partition, 1, &metadata
+	rt.Partitions = append(rt.Partitions, rp)
+	r.Topics = append(r.Topics, rt)
+	if code := h.raw(1, r, 8).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode; code != 0 {
+		h.t.Fatalf("commit to %s: %s", group, perr.Code(code))
+	}
+}
