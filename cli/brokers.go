@@ -54,7 +54,7 @@ func (c *brokersList) Run(w io.Writer) error {
 	if c.JSON {
 		return printJSON(w, rows)
 	}
-	t := table{heads: []string{"BROKER", "ADDRESS", "STATE", "REASON"}}
+	t := table{heads: []string{"BROKER", "ADDRESS", "STATE", "REASON"}, names: []int{1}}
 	for _, r := range rows {
 		state := "live"
 		switch {

@@ -46,7 +46,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		return err
 	}
 	rows := []describeRow{}
-	topics := table{heads: []string{"MIRROR", "TOPIC", "TYPE", "ARMED", "STATE"}, limits: []int{30, 40}}
+	topics := table{heads: []string{"MIRROR", "TOPIC", "TYPE", "ARMED", "STATE"}, limits: []int{30, 40}, names: []int{0, 1}, spare: []int{2}}
 	for _, m := range mirrors {
 		for _, t := range m.Topics {
 			if len(c.Topics) > 0 && !c.matches(t.TopicName) {
@@ -90,7 +90,7 @@ func describeOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, 
 
 func printPartitions(w io.Writer, rows []describeRow) {
 	t := table{heads: []string{"MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE", "ZERO-RPO-FROM", "ERROR"},
-		limits: []int{30, 40, 10, 15, 18, 10, 24, 15, 80}}
+		limits: []int{30, 40, 10, 15, 18, 10, 24, 15, 0}, names: []int{0, 1, 6}, spare: []int{7, 4, 3}}
 	for _, r := range rows {
 		from := "-"
 		if r.Armed {
@@ -106,7 +106,7 @@ func printFailed(w io.Writer, rows []describeRow) {
 		fmt.Fprintln(w, "No failed partitions found")
 		return
 	}
-	t := table{heads: []string{"MIRROR", "TOPIC", "PARTITION", "RETRY", "ERROR"}, limits: []int{30, 40, 10, 14, 80}}
+	t := table{heads: []string{"MIRROR", "TOPIC", "PARTITION", "RETRY", "ERROR"}, limits: []int{30, 40, 10, 14, 80}, names: []int{0, 1}}
 	for _, r := range rows {
 		retry := strconv.Itoa(int(r.RetryAttempt))
 		if r.RetryAttempt < 0 {
@@ -131,7 +131,7 @@ func (c *mirrorsCommand) list(ctx context.Context, w io.Writer, cl *admin.Client
 		return err
 	}
 	rows := []listRow{}
-	t := table{heads: []string{"MIRROR", "TOPICS", "SOURCE-CLUSTER-ID", "SOURCE-BOOTSTRAP-SERVER"}, limits: []int{30, 10, 26, 50}}
+	t := table{heads: []string{"MIRROR", "TOPICS", "SOURCE-CLUSTER-ID", "SOURCE-BOOTSTRAP-SERVER"}, limits: []int{30, 10, 26, 50}, names: []int{0, 2}}
 	for _, m := range mirrors {
 		rows = append(rows, listRow{m.MirrorName, m.TopicNames, m.SourceClusterId, m.SourceBootstrap})
 		t.add(m.MirrorName, strconv.Itoa(int(m.TopicCount)), m.SourceClusterId, m.SourceBootstrap)

@@ -127,9 +127,15 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 	}
 	out.Verdict = verdict(out)
 	if c.JSON {
-		return printJSON(w, out)
+		if err := printJSON(w, out); err != nil {
+			return err
+		}
+	} else {
+		printExplanation(w, out)
 	}
-	printExplanation(w, out)
+	if out.Entry == nil {
+		return fmt.Errorf("the record is %w: nothing here proves that it was committed", errUnwanted)
+	}
 	return nil
 }
 
@@ -191,7 +197,7 @@ func printExplanation(w io.Writer, e explanation) {
 	fmt.Fprintf(w, "%s/%d offset %d: %s\n", e.Topic, e.Partition, e.Offset, e.Verdict)
 	if e.Entry != nil {
 		fmt.Fprintf(w, "\nreleased by: HW %d -> %d in leader epoch %d, stamp %d, at %s\n", e.Entry.From, e.Entry.To, e.Entry.LeaderEpoch, e.Entry.Stamp, instant(e.Entry.WallMs))
-		t := table{heads: []string{"PARTICIPANT", "DURABLE-BELOW"}}
+		t := table{heads: []string{"PARTICIPANT", "DURABLE-BELOW"}, limits: []int{84}}
 		for _, r := range e.Entry.Replicas {
 			t.add(fmt.Sprintf("local broker %d", r.Replica), fmt.Sprint(r.LEO))
 		}
@@ -201,7 +207,7 @@ func printExplanation(w io.Writer, e explanation) {
 		t.print(w)
 	}
 	fmt.Fprintln(w)
-	t := table{heads: []string{"HELD-BY", "BATCH", "LEADER-EPOCH", "PRODUCER", "DATA-DIR"}}
+	t := table{heads: []string{"HELD-BY", "BATCH", "LEADER-EPOCH", "PRODUCER", "DATA-DIR"}, names: []int{0}}
 	for _, h := range e.Holders {
 		t.add(fmt.Sprintf("%s/%d", h.Cluster, h.Broker), fmt.Sprintf("%d-%d", h.Batch.Base, h.Batch.Last), fmt.Sprint(h.Batch.LeaderEpoch),
 			fmt.Sprintf("%d/%d/%d", h.Batch.ProducerID, h.Batch.ProducerEpoch, h.Batch.BaseSequence), h.DataDir)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -54,10 +55,10 @@ func (c *journalVerify) Run(w io.Writer) error {
 		return err
 	}
 	rows := []verifyRow{}
-	t := table{heads: []string{"BROKER", "DATA-DIR", "SEGMENTS", "ENTRIES", "LAST-INDEX", "CHAIN", "RESULT"}, limits: []int{0, 40}}
+	t := table{heads: []string{"BROKER", "DATA-DIR", "SEGMENTS", "ENTRIES", "LAST-INDEX", "CHAIN", "RESULT"}, limits: []int{0, 40}, names: []int{1, 0}, spare: []int{2, 5}}
 	for _, v := range report.Volumes {
 		row := verifyRow{DataDir: v.Path, Cluster: string(v.Meta.Cluster), Broker: int32(v.Meta.Broker), Segments: v.Segments, Entries: v.Frames,
-			Bytes: v.Bytes, First: v.First, Last: v.Last, Hash: fmt.Sprintf("%x", v.Hash), Torn: v.Torn, Problems: []string{}}
+			Bytes: v.Bytes, First: v.First, Last: v.Last, Hash: hex.EncodeToString(v.Hash[:]), Torn: v.Torn, Problems: []string{}}
 		result := "clean"
 		if v.Torn != "" {
 			result = "clean; unacknowledged tail: " + v.Torn
@@ -152,7 +153,17 @@ type journalDump struct {
 	JSON      bool   `name:"json" help:"One JSON object per line."`
 }
 
+// Run ends with exit code 2 where the journal is damaged: it was looked at and is not as it should be.
 func (c *journalDump) Run(w io.Writer) error {
+	err := c.dump(w)
+	var damage *log.Damage
+	if errors.As(err, &damage) {
+		err = fmt.Errorf("journal is %w: %w", errUnwanted, err)
+	}
+	return err
+}
+
+func (c *journalDump) dump(w io.Writer) error {
 	topic, err := c.topicID()
 	if err != nil {
 		return err

@@ -87,8 +87,13 @@ func (c *mirrorsCommand) action() (action, error) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	if len(names) != 1 {
-		return nil, fmt.Errorf("name exactly one of --create, --start (--add), --stop (--remove), --alter, --describe, --list, --release-sync; got %d: %s", len(names), strings.Join(names, " "))
+	const actions = "--create, --start (--add), --stop (--remove), --alter, --describe, --list, --release-sync"
+	switch len(names) {
+	case 0:
+		return nil, fmt.Errorf("what to do is missing: name one of %s", actions)
+	case 1:
+	default:
+		return nil, fmt.Errorf("%s were given together: name exactly one of %s", strings.Join(names, " and "), actions)
 	}
 	name := names[0]
 	needs := func(flag string, given bool) error {

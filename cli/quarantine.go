@@ -16,7 +16,7 @@ type journalQuarantine struct {
 // Run lists the ranges of every directory. Their files hold record batches as they stood in the log.
 func (c *journalQuarantine) Run(w io.Writer) error {
 	rows := []quarantine.Range{}
-	t := table{heads: []string{"TIME", "TOPIC-ID", "PARTITION", "FROM", "TO", "MIRROR", "SOURCE-EPOCH", "LEADER-EPOCH", "BYTES", "RESULT", "REASON", "FILE"}}
+	t := table{heads: []string{"TIME", "TOPIC-ID", "PARTITION", "FROM", "TO", "MIRROR", "SOURCE-EPOCH", "LEADER-EPOCH", "BYTES", "RESULT", "REASON", "FILE"}, names: []int{5}, spare: []int{8, 6, 7}, texts: 2}
 	bad := 0
 	for _, dir := range c.DataDir {
 		list, err := quarantine.List(dir)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -41,5 +42,9 @@ func clip(line string) string {
 	if len(line) <= briefBytes {
 		return line
 	}
-	return fmt.Sprintf("%s… (%d bytes)", line[:briefBytes], len(line))
+	end := briefBytes
+	for !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", line[:end], len(line))
 }

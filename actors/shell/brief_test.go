@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestALogLineStaysShort(t *testing.T) {
@@ -25,5 +26,15 @@ func TestALogLineStaysShort(t *testing.T) {
 	big.Cluster = strings.Repeat("x", 1<<16)
 	if got := brief(big); len(got) > briefBytes+40 {
 		t.Errorf("a long text makes a line of %d bytes", len(got))
+	}
+}
+
+// A cut within a character would make the line no text: tools that read logs as UTF-8 drop it.
+func TestALogLineIsCutBetweenCharacters(t *testing.T) {
+	for shift := range 4 {
+		line := clip(strings.Repeat("x", shift) + strings.Repeat("\U0001f525", briefBytes))
+		if !utf8.ValidString(line) || len(line) > briefBytes+40 || !strings.Contains(line, "bytes)") {
+			t.Errorf("shifted by %d: %q", shift, line[briefBytes-8:])
+		}
 	}
 }
