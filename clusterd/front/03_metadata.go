@@ -52,6 +52,10 @@ func onceAsked(topics []kmsg.MetadataRequestTopic) []kmsg.MetadataRequestTopic {
 	})
 }
 
+// maxMadeByAsking bounds the topics that one question makes: a mebibyte of names would make a hundred thousand. The
+// others are unknown for now, which every client answers by asking again.
+const maxMadeByAsking = 100
+
 // topicsToCreate are the names asked for that do not exist and may be made by asking: the broker allows
 // it, the request allows it (before v4 a request always does), and the name is legal (compat-H03). Names
 // that a mirror of this cluster means to own are taken out afterwards (D26).
@@ -68,7 +72,9 @@ func (f *Front) topicsToCreate(r *kmsg.MetadataRequest) []string {
 		if _, known := img.Names[*t.Topic]; known || !legalName(*t.Topic) {
 			continue
 		}
-		names = append(names, *t.Topic)
+		if names = append(names, *t.Topic); len(names) == maxMadeByAsking {
+			break
+		}
 	}
 	return names
 }

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -139,5 +140,33 @@ func (h *house) commitAs(group, topic string, partition int32, metadata string) 
 	r.Topics = append(r.Topics, rt)
 	if code := h.raw(1, r, 8).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode; code != 0 {
 		h.t.Fatalf("commit to %s: %s", group, perr.Code(code))
+	}
+}
+
+// TestOneQuestionMakesAHundredTopics: the others are made when they are asked for again.
+func TestOneQuestionMakesAHundredTopics(t *testing.T) {
+	h := newHouse(t, 1)
+	ask := func() (made int) {
+		r := kmsg.NewPtrMetadataRequest()
+		r.AllowAutoTopicCreation = true
+		for i := range maxMadeByAsking + 30 {
+			rt := kmsg.NewMetadataRequestTopic()
+			name := fmt.Sprint("made-", i)
+			rt.Topic = &name
+			r.Topics = append(r.Topics, rt)
+		}
+		for _, answered := range h.raw(1, r, 9).(*kmsg.MetadataResponse).Topics {
+			switch perr.Code(answered.ErrorCode) {
+			case perr.None:
+				made++
+			case perr.UnknownTopicOrPartition:
+			default:
+				t.Errorf("%s: %s", *answered.Topic, perr.Code(answered.ErrorCode))
+			}
+		}
+		return made
+	}
+	if first, second := ask(), ask(); first != maxMadeByAsking || second != maxMadeByAsking+30 {
+		t.Errorf("%d topics after the first question, %d after the second", first, second)
 	}
 }
