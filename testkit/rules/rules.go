@@ -140,13 +140,13 @@ func (c *Command) Run() error {
 	fmt.Printf("%-7s %-26s %-25s %7s  %s\n", "RULING", "SWITCH", "PACKAGE", "SECONDS", "NOTICED BY")
 	var survived, broken []string
 	for _, r := range all {
-		test, took, err := try(root, dir, r)
-		var b *brokenError
+		test, took, err := Try(root, dir, r)
+		var b *BrokenError
 		switch {
 		case errors.As(err, &b):
 			if !slices.Contains(broken, r.Package) {
 				broken = append(broken, r.Package)
-				fmt.Fprintf(os.Stderr, "%v\n%s\n", err, b.output)
+				fmt.Fprintf(os.Stderr, "%v\n%s\n", err, b.Output)
 			}
 			test = "not tried: " + b.Error()
 		case err != nil:
@@ -167,32 +167,34 @@ func (c *Command) Run() error {
 	return nil
 }
 
-// brokenError is a package whose tests cannot say anything about its rules.
-type brokenError struct {
+// BrokenError is a package whose tests cannot say anything about its rules.
+type BrokenError struct {
 	what, folder string
-	output       []byte
+	Output       []byte // of the build or of the tests; nil after the first rule of the package
 }
 
-func (e *brokenError) Error() string { return fmt.Sprintf("%s of %s", e.what, e.folder) }
+func (e *BrokenError) Error() string { return fmt.Sprintf("%s of %s", e.what, e.folder) }
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// try runs the package's tests with the rule off and names the first test that fails.
-func try(root, dir string, r Rule) (string, time.Duration, error) {
+// Try runs the tests of the rule's package with the rule off and names the first test that fails, "" if
+// none does. Test binaries are kept in dir for the package's next rule. took is the run of the tests alone.
+// The error is a *BrokenError if the tests fail with every rule on, or do not build.
+func Try(root, dir string, r Rule) (string, time.Duration, error) {
 	binary := filepath.Join(dir, strings.ReplaceAll(r.Package, "/", "-")+".test")
 	folder := filepath.Join(root, filepath.FromSlash(r.Package))
 	if st, err := os.Stat(binary); err != nil {
 		// An empty file in the binary's place keeps a broken package from being tried again per rule.
 		if out, err := command(folder, "go", "test", "-tags", "mutants", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
 			_ = os.WriteFile(binary, nil, 0o600)
-			return "", 0, &brokenError{"tests that do not build", r.Package, out}
+			return "", 0, &BrokenError{"tests that do not build", r.Package, out}
 		}
 		if out, err := command(folder, binary, "-test.failfast").CombinedOutput(); err != nil {
 			_ = os.Truncate(binary, 0)
-			return "", 0, &brokenError{"failing test " + Noticed(out), r.Package, out}
+			return "", 0, &BrokenError{"failing test " + Noticed(out), r.Package, out}
 		}
 	} else if st.Size() == 0 {
-		return "", 0, &brokenError{"failing tests", r.Package, nil}
+		return "", 0, &BrokenError{"failing tests", r.Package, nil}
 	}
 	cmd := command(folder, binary, "-test.failfast", "-test.timeout=120s")
 	cmd.Env = append(os.Environ(), "LOCKSTEP_RULE_OFF="+r.Switch)

@@ -200,7 +200,7 @@ func (s *State) heard(e FloorHeard) {
 	gates := slices.Clone(s.gates)
 	for i := range gates {
 		g := &gates[i]
-		if g.Key != r.Key {
+		if !g.hears(r.Key) {
 			continue
 		}
 		if keepMaximumFloor {

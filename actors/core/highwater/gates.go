@@ -20,7 +20,7 @@ func (d *decision) reportFloor(c ReportFloor) {
 		return // negative, vacuous, or of a log that is not ours (F01, F03)
 	}
 	for _, g := range s.gates {
-		if g.Key != c.Key {
+		if !g.hears(c.Key) {
 			continue
 		}
 		if g.Plain && plainPeersByListAlone {
@@ -36,6 +36,12 @@ func (d *decision) reportFloor(c ReportFloor) {
 		d.gatesMoved = true
 		return
 	}
+}
+
+// hears reports whether a floor of key is about this gate. Two clusters may use one mirror name, and floors
+// of one must never stand for copies of the other (F03, F33).
+func (g gate) hears(key core.MirrorKey) bool {
+	return g.Key == key || (g.Key.Mirror == key.Mirror && !floorOfWholeKey)
 }
 
 // slowestGate is the mirror with the smallest floor; Unknown is the smallest.
