@@ -1,6 +1,7 @@
 package front
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,33 @@ func TestWhatReleasesProducesDoesNotWaitBehindThem(t *testing.T) {
 	gated(3, 3)
 	if got, _ := readResponse(t, second); got != 2 {
 		t.Fatalf("answer %d", got)
+	}
+}
+
+// TestAnnouncedFramesHoldUpNobody: peers that announce produces and send a few bytes of them took the memory of the
+// process for a minute, and every producer waited.
+func TestAnnouncedFramesHoldUpNobody(t *testing.T) {
+	h := newHouse(t, 1)
+	h.memory = NewMemory(64 << 20)
+	h.restart()
+	h.create("t", 1, 1, nil)
+	announce := func(size int) {
+		c := dial(t, h.addrs[0])
+		if _, err := c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(size)), 0, 0, 0, 9, 0, 0, 0, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		announce(20 << 20)
+	}
+	for range 80 {
+		announce(smallProduce)
+	}
+	waitFor(t, "the announced frames", func() bool { return h.memory.Held() == 20<<20 && h.fronts[0].inFlight() == 81 })
+	for i := range 20 {
+		if got := h.produceOnce("t", 9, -1, oneRecord(plain, "v")); got.ErrorCode != 0 {
+			t.Fatalf("produce %d: %s", i, perr.Code(got.ErrorCode))
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ type pending struct {
 	correlation int32
 	bytes       int64 // charged to the connection
 	process     int64 // charged to the process
+	large       int64 // charged to the part of it that frames may take before they are here
+	late        int64 // to be charged to the process once the frame is here
 	asks        int64 // charged to the process's requests that multiply
 }
 
@@ -97,6 +99,7 @@ func (c *conn) drop(p *pending) {
 func (c *conn) release(p *pending) {
 	c.memory.Give(p.bytes)
 	c.front.memory.Give(p.process)
+	c.front.memory.large.Give(p.large)
 	c.front.memory.asks.Give(p.asks)
 	c.flight.Add(-1)
 }
@@ -125,7 +128,7 @@ func (c *conn) read() (err error) {
 			c.release(p)
 			return ordinaryEnd(err)
 		}
-		if !c.admitAsk(key, size, p) {
+		if !c.admitLate(p) || !c.admitAsk(key, size, p) {
 			c.release(p)
 			return nil
 		}
@@ -141,14 +144,38 @@ func (c *conn) admit(key int16, p *pending) bool {
 	if !c.memory.Take(p.bytes, c.done) {
 		return false
 	}
-	if key != messages.KeyProduce {
+	switch {
+	case key != messages.KeyProduce:
 		c.front.memory.Force(p.process)
 		return true
+	case p.process <= smallProduce:
+		p.process, p.late = 0, p.process
+		return true
 	}
-	if !c.front.memory.Take(p.process, c.done) {
+	// A frame this large has its room before it is read. But a length is only a claim, and a peer has a minute to keep
+	// it: all claims together leave half of the process to produces that are here.
+	if !c.front.memory.large.Take(p.process, c.done) {
 		c.memory.Give(p.bytes)
 		return false
 	}
+	if !c.front.memory.Take(p.process, c.done) {
+		c.front.memory.large.Give(p.process)
+		c.memory.Give(p.bytes)
+		return false
+	}
+	p.large = p.process
+	return true
+}
+
+// admitLate charges a small produce, which is here, to the process.
+func (c *conn) admitLate(p *pending) bool {
+	if p.late == 0 {
+		return true
+	}
+	if !c.front.memory.Take(p.late, c.done) {
+		return false
+	}
+	p.process, p.late = p.late, 0
 	return true
 }
 

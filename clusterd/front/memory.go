@@ -11,6 +11,7 @@ import (
 type Memory struct {
 	limit int64
 	asks  *Memory // what large requests other than produces grow to; nil in itself
+	large *Memory // what is charged for large produces before they are read; nil in itself
 
 	mu    sync.Mutex
 	held  int64
@@ -20,7 +21,8 @@ type Memory struct {
 // NewMemory makes a budget of limit bytes.
 func NewMemory(limit int64) *Memory {
 	return &Memory{limit: limit, freed: make(chan struct{}),
-		asks: &Memory{limit: asksBytes, freed: make(chan struct{})}}
+		asks:  &Memory{limit: asksBytes, freed: make(chan struct{})},
+		large: &Memory{limit: limit / 2, freed: make(chan struct{})}}
 }
 
 // growth is what a byte of a request may take once it is decoded and answered: the names that a DescribeConfigs
@@ -29,6 +31,10 @@ const growth = 64
 
 // asksBytes bounds what the large requests of a process may grow to together: two of the largest.
 const asksBytes = 128 << 20
+
+// smallProduce is the size, in bytes, up to which a produce is read before it is charged to the process: a connection
+// has one such frame at a time.
+const smallProduce = 1 << 20
 
 // smallAsk is the size, in bytes, up to which a request does not wait for those of other connections.
 const smallAsk = 4 << 10
