@@ -34,9 +34,19 @@ type describeRow struct {
 	ClaimTime         string `json:"claimTime"`
 	Unconfirmed       bool   `json:"unconfirmed"`
 	LastMirrorEpoch   int32  `json:"lastMirrorEpoch"`
+	SourceEpoch       int32  `json:"sourceEpoch"`
+	Floor             int64  `json:"floor"`
+	SourceEnd         int64  `json:"sourceEnd"`
+	Era               int64  `json:"era"`
+	Verb              string `json:"verb"`
+	SwitchingOver     bool   `json:"switchingOver"`
+	SourceObeys       string `json:"sourceObeys"`
 }
 
 func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	if c.Sources {
+		return c.describeSources(ctx, w, cl)
+	}
 	var names []string
 	if c.Mirror != "" {
 		names = []string{c.Mirror}
@@ -46,7 +56,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		return err
 	}
 	rows := []describeRow{}
-	topics := table{heads: []string{"MIRROR", "TOPIC", "TYPE", "ARMED", "STATE"}, limits: []int{30, 40}, names: []int{0, 1}, spare: []int{2}}
+	topics := table{heads: []string{"MIRROR", "TOPIC", "TYPE", "ARMED", "ERA", "STATE"}, limits: []int{30, 40}, names: []int{0, 1}, spare: []int{2, 4}}
 	for _, m := range mirrors {
 		for _, t := range m.Topics {
 			if len(c.Topics) > 0 && !c.matches(t.TopicName) {
@@ -56,7 +66,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 			if t.DesiredMirrorType != t.EffectiveMirrorType {
 				kind += " (desired " + typeName(t.DesiredMirrorType) + ")"
 			}
-			topics.add(m.MirrorName, t.TopicName, kind, fmt.Sprintf("%d/%d", t.ArmedPartitions, len(t.Partitions)), t.State)
+			topics.add(m.MirrorName, t.TopicName, kind, fmt.Sprintf("%d/%d", t.ArmedPartitions, len(t.Partitions)), number(t.Era), t.State)
 			for _, p := range t.Partitions {
 				row := describeOne(m.MirrorName, t, p)
 				if !c.Failed || row.ErrorMessage != "" || row.State == "FAILED" {
@@ -72,10 +82,13 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		printFailed(w, rows)
 	case len(rows) == 0:
 		fmt.Fprintln(w, "No mirror partitions found")
+		return c.describeSources(ctx, w, cl)
 	default:
 		topics.print(w)
 		fmt.Fprintln(w)
 		printPartitions(w, rows)
+		fmt.Fprintf(w, "\n%s\n", candidates)
+		return c.describeSources(ctx, w, cl)
 	}
 	return nil
 }
@@ -85,7 +98,33 @@ func describeOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, 
 		DestinationOffset: p.DestinationOffset, Lag: p.Lag, State: p.StateValue, RetryAttempt: p.RetryAttempt,
 		ErrorMessage: value(p.ErrorMessage), DesiredType: typeName(t.DesiredMirrorType), EffectiveType: typeName(t.EffectiveMirrorType),
 		RecoveryPending: t.RecoveryPending, TopicState: t.State, Phase: t.Phase, ArmedPartitions: t.ArmedPartitions, Armed: p.Armed,
-		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, LastMirrorEpoch: p.LastMirrorEpoch}
+		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, LastMirrorEpoch: p.LastMirrorEpoch,
+		SourceEpoch: p.SourceEpoch, Floor: p.Floor, SourceEnd: p.SourceEnd, Era: t.Era, Verb: verbOf(t), SwitchingOver: t.SwitchingOver,
+		SourceObeys: obedience(t)}
+}
+
+// verbOf is what ends or ended the mirroring; empty while it goes on.
+func verbOf(t messages.DescribeClusterMirrorsResponseTopic) string {
+	if t.Phase == "STOPPING" || t.Phase == "STOPPED" {
+		return t.Verb
+	}
+	return ""
+}
+
+// obedience is what the old source says of a failover; empty when there was none.
+func obedience(t messages.DescribeClusterMirrorsResponseTopic) string {
+	switch {
+	case verbOf(t) != "failover":
+		return ""
+	case t.TellingSource:
+		return "not answered"
+	case t.SourceObeys == 1:
+		return "yes"
+	case t.SourceObeys == 2:
+		return "no"
+	default:
+		return "not asked"
+	}
 }
 
 func printPartitions(w io.Writer, rows []describeRow) {

@@ -23,6 +23,8 @@ type mirrorsCommand struct {
 	Create      bool `help:"Define a mirror from --mirror-config."`
 	Start       bool `aliases:"add" help:"Mirror the source's topics that match --topics (also: --add)."`
 	Stop        bool `aliases:"remove" help:"Stop mirroring; topics become writable. Needs no reachable source (also: --remove)."`
+	Switchover  bool `help:"Planned move: the source hands the topics' writes over and this cluster takes them. Loses nothing; topics must be SYNC."`
+	Failover    bool `help:"Disaster: take the topics' writes over from a source that is lost. It is told if it comes back, and stops then."`
 	Alter       bool `help:"Set the desired type of topics with --sync or --async."`
 	Describe    bool `help:"Show every partition: offsets, lag, state, and what is promised."`
 	List        bool `help:"Show the mirrors of this cluster."`
@@ -35,9 +37,12 @@ type mirrorsCommand struct {
 	Sync         bool          `xor:"type" help:"With --start and --alter: promote to synchronous as soon as lag is zero."`
 	Async        bool          `xor:"type" help:"With --alter: back to asynchronous at once."`
 	DryRun       bool          `name:"dry-run" help:"With --release-sync: say what would be released."`
-	Wait         bool          `help:"With --start, --alter and --stop: until it is so, or --timeout."`
+	Force        bool          `help:"With --release-sync: also topics that the mirror has taken over. Two clusters take their writes then."`
+	Preview      bool          `help:"With --switchover, --failover and --stop: show per partition what would be kept, and do nothing."`
+	Sources      bool          `help:"With --describe: only this cluster's own topics that mirrors of others gate or have taken over."`
+	Wait         bool          `help:"With --start, --alter, --stop, --switchover and --failover: until it is so, or --timeout."`
 	Timeout      time.Duration `default:"60s" help:"With --wait: exit code 2 after this long."`
-	JSON         bool          `name:"json" help:"With --describe and --list."`
+	JSON         bool          `name:"json" help:"With --describe, --list, --preview, --switchover and --failover."`
 	Failed       bool          `help:"With --describe: only partitions that are failing."`
 }
 
@@ -75,7 +80,7 @@ func (c *mirrorsCommand) action() (action, error) {
 		on   bool
 		do   action
 	}{
-		{"--create", c.Create, c.create}, {"--start", c.Start, c.start}, {"--stop", c.Stop, c.stop}, {"--alter", c.Alter, c.alter},
+		{"--create", c.Create, c.create}, {"--start", c.Start, c.start}, {"--stop", c.Stop, c.stop}, {"--switchover", c.Switchover, c.switchover}, {"--failover", c.Failover, c.failover}, {"--alter", c.Alter, c.alter},
 		{"--describe", c.Describe, c.describe}, {"--list", c.List, c.list}, {"--release-sync", c.ReleaseSync, c.release},
 	} {
 		if a.on {
@@ -87,7 +92,7 @@ func (c *mirrorsCommand) action() (action, error) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	const actions = "--create, --start (--add), --stop (--remove), --alter, --describe, --list, --release-sync"
+	const actions = "--create, --start (--add), --stop (--remove), --switchover, --failover, --alter, --describe, --list, --release-sync"
 	switch len(names) {
 	case 0:
 		return nil, fmt.Errorf("what to do is missing: name one of %s", actions)
@@ -106,6 +111,8 @@ func (c *mirrorsCommand) action() (action, error) {
 	switch name {
 	case "--create":
 		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--mirror-config", c.MirrorConfig != ""))
+	case "--switchover", "--failover":
+		err = needs("--mirror", c.Mirror != "")
 	case "--start", "--stop":
 		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--topics", len(c.Topics) > 0))
 	case "--alter":
@@ -191,6 +198,9 @@ func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Clien
 }
 
 func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	if c.Preview {
+		return c.preview(ctx, w, cl)
+	}
 	names, err := c.matching(ctx, cl)
 	if err != nil {
 		return err
@@ -211,7 +221,11 @@ func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client
 
 func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Client) error {
 	names := c.Topics
-	r, err := cl.ReleaseSync(ctx, c.Mirror, names, c.DryRun)
+	begin := func() (admin.Release, error) { return cl.ReleaseSync(ctx, c.Mirror, names, c.DryRun) }
+	if c.Force && !c.DryRun {
+		begin = func() (admin.Release, error) { return cl.ForceRelease(ctx, c.Mirror, names) }
+	}
+	r, err := begin()
 	if err != nil {
 		return err
 	}
@@ -264,7 +278,11 @@ func (c *mirrorsCommand) matching(ctx context.Context, cl *admin.Client) ([]stri
 	return names, nil
 }
 
+// matches reports whether a topic is meant: by name, by pattern, or by leaving --topics out.
 func (c *mirrorsCommand) matches(name string) bool {
+	if len(c.Topics) == 0 {
+		return true
+	}
 	for _, s := range c.Topics {
 		if s == name || regexp.MustCompile(`\A(?:`+s+`)\z`).MatchString(name) {
 			return true

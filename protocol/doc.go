@@ -36,6 +36,7 @@
 //	RegisterMirrorSyncTopic    108  0-0       own    108_register_mirror_sync_topic.go
 //	UnregisterMirrorSyncTopic  109  0-0       own    109_unregister_mirror_sync_topic.go
 //	AlterMirrorTopicType       110  0-0       own    110_alter_mirror_topic_type.go
+//	SupersedeMirrorTopics      112  0-0       own    112_supersede_mirror_topics.go
 //
 // Produce is shown from version 0, since old librdkafka infers features from it. 100, 101, 105 and 106 are calls
 // between brokers and are never shown to clients; this slice does not serve them. Everything else is

@@ -43,6 +43,9 @@ type Cluster struct {
 	prefix  int32           // of our own producer ids, -1 until a block was drawn
 }
 
+// DefaultSwitchoverMs is the default of lockstep.switchover.timeout.ms.
+const DefaultSwitchoverMs = int64(30_000)
+
 // Options say what a cluster is made of.
 type Options struct {
 	Cluster     core.ClusterID
@@ -55,6 +58,8 @@ type Options struct {
 	Groups      group.Settings
 	// NoGating refuses every mirror that asks to gate: feature mirror.sync.version or mirror.version is 0.
 	NoGating bool
+	// SwitchoverMs is how long a switchover may fence a topic before it is handed over; 0: DefaultSwitchoverMs.
+	SwitchoverMs int64
 	// Reopen opens and checks the volume of a broker that lost it, for StartBroker; lossy says that its
 	// log ends below a witness. Nil: such a broker comes back only with the process.
 	Reopen func(core.ReplicaID) (v journal.Volume, lossy bool, err error)

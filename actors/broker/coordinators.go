@@ -96,7 +96,7 @@ func (c *Cluster) spawnRegistration() *shell.Ref[registration.Command] {
 		Observe: c.warnOfRegistration,
 		Started: func(_ *registration.State, again bool) {
 			if again {
-				c.registration.Tell(registration.Resume{Topics: c.topicIDs()})
+				c.registration.Tell(registration.Resume{Topics: c.topicIDs(), Patience: c.patience()})
 			}
 		},
 		Lost: c.quorumLost,
@@ -127,7 +127,7 @@ func (c *Cluster) performRegistration(f registration.Effect) {
 		c.ledger.Store(&e.Ledger)
 	case registration.NotifyReleased:
 		c.withBus(func(b Bus) { b.Released(e.Key, e.Number, e.Topics) })
-	case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.UnregisterAnswered:
+	case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown registration effect %T", f))

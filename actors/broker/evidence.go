@@ -13,6 +13,7 @@ type Evidence struct {
 	HW          core.Offset
 	HasWaiters  bool
 	LastUnclean core.LeaderEpoch
+	Era         core.Era // under which this cluster takes the topic's writes
 	// Gates that the leader applies and the ledger confirms. A mirror that is not among them is told
 	// nothing: evidence is positive only (F13).
 	Gates []highwater.GateState
@@ -36,6 +37,7 @@ func (c *Cluster) Evidence(id core.PartitionID) (e Evidence, ok bool) {
 		return Evidence{}, false
 	}
 	e = Evidence{T: t, Epoch: gates.Epoch, HW: gates.HW, HasWaiters: gates.HasWaiters, LastUnclean: gates.LastUnclean}
+	e.Era = max(c.Newest().Sync[id.Topic].Era, c.Newest().Mirrors[id.Topic].Era)
 	ledger := c.Registrations()
 	for _, g := range gates.Gates {
 		if !checkLedgerForEvidence || ledger.Confirms(g.Key, id.Topic, g.Epoch) {

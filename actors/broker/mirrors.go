@@ -39,6 +39,9 @@ func (c *Cluster) withSource(cmd registration.Command) registration.Command {
 	case registration.UnregisterTopic:
 		r.Source = c.source(r.Topic)
 		return r
+	case registration.SupersedeTopic:
+		r.Source, r.Patience = c.source(r.Topic), c.patience()
+		return r
 	default:
 		return cmd
 	}
@@ -50,8 +53,20 @@ func (c *Cluster) source(id core.TopicID) registration.Source {
 	if !known {
 		return registration.Source{}
 	}
-	return registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable,
+	s := registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable,
 		ProvenOnly: t.Config[mirror.MinClassSetting] == mirror.ClassProven.Setting()}
+	if m, mirrored := img.Mirrors[id]; mirrored && !s.Mirrored {
+		s.Era = m.Era
+	}
+	return s
+}
+
+// patience is how long a switchover may keep producers waiting here (lockstep.switchover.timeout.ms).
+func (c *Cluster) patience() int64 {
+	if ms := c.options.SwitchoverMs; ms > 0 {
+		return ms * 1e6
+	}
+	return DefaultSwitchoverMs * 1e6
 }
 
 // Mirror asks or tells (nil reply, reference 0) one mirror of this destination cluster. Local topics and
@@ -181,6 +196,10 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 		if o != nil {
 			o.bus.Unregister(e)
 		}
+	case mirror.SendSupersede:
+		if o != nil {
+			o.bus.Supersede(e)
+		}
 	case mirror.Answered, mirror.ArmTimer, mirror.Described, mirror.TopicsAnswered:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
@@ -258,6 +277,9 @@ func (c *Cluster) withLocal(cmd mirror.Command) mirror.Command {
 		fresh(&m.Fresh)
 		return m
 	case mirror.UnregisterAnswered:
+		fresh(&m.Fresh)
+		return m
+	case mirror.SupersedeAnswered:
 		fresh(&m.Fresh)
 		return m
 	case mirror.ReportReset:

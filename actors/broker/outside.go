@@ -18,6 +18,7 @@ type Fetchers interface {
 type Bus interface {
 	Register(mirror.SendRegister)
 	Unregister(mirror.SendUnregister)
+	Supersede(mirror.SendSupersede)
 	// PublishFloor follows the change of Replica.Floor.
 	PublishFloor(core.PartitionID, highwater.PublishFloor)
 	// GatesChanged says that Cluster.Evidence has news of a partition.

@@ -29,6 +29,7 @@ func (r *Replica) performPartition(f partition.Effect) {
 		r.broker.io.Post(func() { r.quarantine(e) })
 	case partition.PublishView:
 		r.publishView(e.View)
+		r.reportFence()
 	case partition.CacheBatch:
 		r.tail.add(e.Batch)
 	case partition.DropCache:
@@ -175,7 +176,27 @@ func (r *Replica) publishGates(e highwater.PublishGates) {
 			}
 		}
 	}
+	r.reportFence()
 	c.withBus(func(b Bus) { b.GatesChanged(r.id) })
+}
+
+// reportFence tells the ledger how far a fenced partition is drained: its LEO, final since the fence, and the floors
+// accepted in the same epoch. The view and the gates come from two actors; whichever is released last sees both.
+func (r *Replica) reportFence() {
+	c, v, g := r.broker.cluster, r.View(), r.Gates()
+	if v.Fence == 0 || !v.IsLeader {
+		return
+	}
+	if p, known := c.Newest().Partition(r.id); !known || p.Leader != r.broker.id || p.LeaderEpoch != v.Epoch {
+		return
+	}
+	report := registration.ReportFenced{ID: r.id, Number: v.Fence, LeaderEpoch: v.Epoch, LEO: v.LEO}
+	if g.Epoch == v.Epoch {
+		for _, gate := range g.Gates {
+			report.Floors = append(report.Floors, registration.GateFloor{Key: gate.Key, Epoch: gate.Epoch, Floor: gate.Floor})
+		}
+	}
+	c.registration.Tell(report)
 }
 
 func gatesUnder(e highwater.PublishGates, old highwater.GateState) bool {

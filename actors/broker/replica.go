@@ -176,9 +176,10 @@ func (r *Replica) tellRole() {
 	r.sentEpoch = max(r.sentEpoch, p.LeaderEpoch)
 	m := img.Mirrors[r.id.Topic]
 	role := roleOf(img, r.id.Topic)
-	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas}
+	fence := img.Sync[r.id.Topic].Fence
+	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas, Fence: partition.Fence{Number: fence.Number, Code: fence.Code, Text: fence.Text}}
 	if role != partition.Writable {
-		lead.Mirror, lead.Session = m.Mirror, m.Session
+		lead.Mirror, lead.Session, lead.Opening = m.Mirror, m.Session, m.Opening
 	}
 	r.partition.Tell(lead)
 	r.highwater.Tell(appliedImage(img, r.id, p))

@@ -23,6 +23,12 @@ const (
 	modeStop   = 1
 )
 
+// The modes of a SupersedeMirrorTopics.
+const (
+	modeSwitchover = 3
+	modeFailover   = 4
+)
+
 // Register carries one attempt of a Register to the source: even attempts over the Kafka port, odd ones
 // over NATS while its link is up. Only an answer is reported; its owner repeats what got none.
 func (b *Bus) Register(cmd mirror.SendRegister) {
@@ -58,7 +64,7 @@ func registered(b *Bus, cmd mirror.SendRegister, resp *messages.RegisterMirrorSy
 			continue
 		}
 		a := mirror.RegisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation, Code: perr.Code(r.ErrorCode), Text: text(r.ErrorMessage),
-			Epoch: core.RegistrationEpoch(r.RegistrationEpoch), Number: core.ReleaseNumber(r.ReleaseNumber), Newest: core.Generation(r.NewestGeneration)}
+			Epoch: core.RegistrationEpoch(r.RegistrationEpoch), Number: core.ReleaseNumber(r.ReleaseNumber), Newest: core.Generation(r.NewestGeneration), Era: core.Era(r.Era)}
 		for _, g := range r.Gates {
 			a.Gates = append(a.Gates, mirror.GateStart{Partition: g.Partition, LeaderEpoch: core.LeaderEpoch(g.LeaderEpoch), Start: core.Offset(g.GateStart)})
 		}
@@ -108,6 +114,52 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 		}
 		return err
 	})
+}
+
+// Supersede carries one attempt of a switchover, or of the news of a failover, as Register does.
+func (b *Bus) Supersede(cmd mirror.SendSupersede) {
+	req := messages.NewPtrSupersedeMirrorTopicsRequest()
+	req.MirrorName, req.ClusterId, req.Mode = string(cmd.Mirror), string(b.options.Cluster), modeSwitchover
+	if cmd.Failover {
+		req.Mode = modeFailover
+	}
+	t := messages.NewSupersedeMirrorTopicsRequestTopicState()
+	t.TopicId, t.TopicName, t.Generation, t.Era = cmd.Topic, cmd.Name, int64(cmd.Generation), int64(cmd.Era)
+	req.Topics = append(req.Topics, t)
+	b.attempt(cmd.Mirror, cmd.Attempt, func(ctx context.Context, way transport) error {
+		resp, err := ask[*messages.SupersedeMirrorTopicsResponse](ctx, way, cmd.Config, req)
+		var u interface{ Unsupported() bool }
+		if errors.As(err, &u) && u.Unsupported() {
+			b.options.Home.Tell(cmd.Mirror, mirror.SupersedeAnswered{Topic: cmd.Topic, Generation: cmd.Generation, Code: perr.UnsupportedVersion, Text: err.Error()})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return superseded(b, cmd, resp)
+	})
+}
+
+func superseded(b *Bus, cmd mirror.SendSupersede, resp *messages.SupersedeMirrorTopicsResponse) error {
+	a := mirror.SupersedeAnswered{Topic: cmd.Topic, Generation: cmd.Generation, Code: perr.Code(resp.ErrorCode), Text: text(resp.ErrorMessage)}
+	for i := range resp.Topics {
+		r := &resp.Topics[i]
+		if core.TopicID(r.TopicId) != cmd.Topic {
+			continue
+		}
+		a.Code, a.Text, a.Outcome = perr.Code(r.ErrorCode), text(r.ErrorMessage), mirror.Outcome(r.Outcome)
+		a.Era, a.Newest = core.Era(r.Era), core.Generation(r.NewestGeneration)
+		for _, e := range r.Ends {
+			a.Ends = append(a.Ends, mirror.End{Partition: e.Partition, LEO: core.Offset(e.LogEndOffset)})
+		}
+		b.options.Home.Tell(cmd.Mirror, a)
+		return nil
+	}
+	if a.Code == perr.None {
+		return fmt.Errorf("the answer to a %s leaves out topic %s", "switchover or failover", cmd.Name)
+	}
+	b.options.Home.Tell(cmd.Mirror, a)
+	return nil
 }
 
 // unsent reports whether a request is known to have left for nobody.

@@ -150,7 +150,9 @@ func (n *inlet) receiveControl(m *nats.Msg) {
 
 // controlRequest reads the request inside: only registrations come this way.
 func controlRequest(c *messages.ControlRequest) (kmsg.Request, error) {
-	if c.ApiKey != messages.KeyRegisterMirrorSyncTopic && c.ApiKey != messages.KeyUnregisterMirrorSyncTopic {
+	switch c.ApiKey {
+	case messages.KeyRegisterMirrorSyncTopic, messages.KeyUnregisterMirrorSyncTopic, messages.KeySupersedeMirrorTopics:
+	default:
 		return nil, fmt.Errorf("API key %d is not served over the bus", c.ApiKey)
 	}
 	req, err := messages.NewRequest(c.ApiKey, c.ApiVersion)

@@ -68,6 +68,8 @@ type (
 	Generation int64
 	// ReleaseNumber numbers releases of one mirror; 0 means none (C3, F14).
 	ReleaseNumber int64
+	// Era numbers the reigns over one topic: each move of its writes to another cluster is one more (C8).
+	Era int64
 	// MirrorTerm numbers adoptions of a source epoch inside a destination partition (R4, F05).
 	MirrorTerm int64
 	// MirrorSession numbers the fetch sessions of one mirrored partition (R3, model A1).

@@ -152,9 +152,10 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			Replication: int16(c.Int("default.replication.factor", 0)),
 			MinISR:      int32(c.Int("min.insync.replicas", 0)),
 		},
-		Groups:   groupSettings(c),
-		NoGating: c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0,
-		Reopen:   d.store.reopen, Exit: d.machine.Exit,
+		Groups:       groupSettings(c),
+		NoGating:     c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0,
+		SwitchoverMs: c.Int("lockstep.switchover.timeout.ms", 0),
+		Reopen:       d.store.reopen, Exit: d.machine.Exit,
 	}
 	for i, v := range d.store.slots {
 		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)

@@ -47,6 +47,8 @@ func (w *wiring) Handle(req kmsg.Request, reply func(kmsg.Response)) {
 		front.Register(w.cluster, r, func(resp *messages.RegisterMirrorSyncTopicResponse) { reply(resp) })
 	case *messages.UnregisterMirrorSyncTopicRequest:
 		front.Unregister(w.cluster, r, func(resp *messages.UnregisterMirrorSyncTopicResponse) { reply(resp) })
+	case *messages.SupersedeMirrorTopicsRequest:
+		front.Supersede(w.cluster, r, func(resp *messages.SupersedeMirrorTopicsResponse) { reply(resp) })
 	default:
 		panic(fmt.Sprintf("daemon: the bus handed over %T", req))
 	}
@@ -62,7 +64,7 @@ func (w *wiring) Evidence(id core.PartitionID) []bus.Evidence {
 		list = append(list, bus.Evidence{Key: g.Key, Body: messages.PartitionEvidence{
 			SourceEpoch: int32(e.Epoch), HighWatermark: int64(e.HW), LastUncleanEpoch: int32(e.LastUnclean), HasWaiters: e.HasWaiters,
 			Gating: true, RegistrationEpoch: int64(g.Epoch), GateStart: int64(g.GateStart), FloorAccepted: int64(g.Floor),
-			TimeMs: e.T.Clock, TimeIndex: e.T.Index,
+			Era: int64(e.Era), TimeMs: e.T.Clock, TimeIndex: e.T.Index,
 		}})
 	}
 	return list

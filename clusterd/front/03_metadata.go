@@ -158,10 +158,33 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]per
 		sort.Slice(resp.Topics, func(i, j int) bool { return *resp.Topics[i].Topic < *resp.Topics[j].Topic })
 		return resp
 	}
+	if r.Version >= 13 && f.settings[rebootstrap] == "true" && allMoved(img, r.Topics) {
+		resp.ErrorCode = int16(perr.RebootstrapRequired)
+	}
 	for _, asked := range r.Topics {
 		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, refused))
 	}
 	return resp
+}
+
+// rebootstrap is the broker setting that sends clients on to where their topics have moved. It is off by default: a
+// consumer group that moves finds no offsets of its own there.
+const rebootstrap = "lockstep.superseded.rebootstrap"
+
+// allMoved reports whether another cluster has taken over every topic that is asked for. A client that has any other
+// business here must stay: the error is about the whole cluster (KIP-1102).
+func allMoved(img *image.Image, topics []kmsg.MetadataRequestTopic) bool {
+	for _, asked := range topics {
+		name := ""
+		if asked.Topic != nil {
+			name = *asked.Topic
+		}
+		t, code := findTopic(img, name, asked.TopicID, asked.TopicID != [16]byte{})
+		if code != perr.None || !img.Sync[t.ID].Fence.Moved {
+			return false
+		}
+	}
+	return len(topics) > 0
 }
 
 // asksForAll: at v0 an empty list means all topics, later only null does (compat-H01).

@@ -57,6 +57,7 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 			case registration.RegisterAnswered:
 				out.ErrorCode, out.ErrorMessage = int16(e.Code), text(e.Text)
 				out.RegistrationEpoch, out.ReleaseNumber, out.NewestGeneration = int64(e.Epoch), int64(e.Number), int64(e.Newest)
+				out.Era = int64(e.Era)
 				for _, g := range e.Gates {
 					at := messages.NewRegisterMirrorSyncTopicResponseGate()
 					at.Partition, at.LeaderEpoch, at.GateStart = g.Partition, int32(g.LeaderEpoch), int64(g.Start)

@@ -100,7 +100,7 @@ func withdraw(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, r
 // release is the operator's: topics by id, or by name when the id is zero; none means the whole mirror.
 func release(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, resp *messages.UnregisterMirrorSyncTopicResponse,
 	reply func(*messages.UnregisterMirrorSyncTopicResponse)) {
-	cmd := registration.ReleaseMirror{Mirror: core.MirrorName(r.MirrorName), Forget: r.Forget, DryRun: r.DryRun}
+	cmd := registration.ReleaseMirror{Mirror: core.MirrorName(r.MirrorName), Forget: r.Forget, DryRun: r.DryRun, Force: r.Force}
 	img := c.Newest()
 	for _, t := range r.Topics {
 		id := core.TopicID(t.TopicId)

@@ -9,12 +9,17 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// StopMirrorTopics v0: ends mirroring of topics and makes them writable here (C8, C9). It is legal from
-// every state and needs no source. It is answered when the stop is on disk; describe shows how far it is.
+// StopMirrorTopics v0: ends mirroring of topics and makes them writable here (C8, C9): by the draft's stop, a switchover
+// or a failover. It is answered when that has begun on disk; describe shows how far it is.
 
 func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.StopMirrorTopicsResponse)
 	name := core.MirrorName(r.MirrorName)
+	if v := mirror.Verb(r.Verb); v != mirror.VerbStop && v != mirror.VerbSwitchover && v != mirror.VerbFailover {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.InvalidRequest), text(fmt.Sprintf("verb %d; 0 is STOP, 1 is SWITCHOVER, 2 is FAILOVER", r.Verb))
+		slot.Reply(resp)
+		return
+	}
 	f.withMirror(name, func(d mirror.Description, ok bool) {
 		if !ok {
 			resp.ErrorCode = int16(perr.UnknownClusterMirror)
@@ -27,7 +32,7 @@ func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, _ Client, 
 }
 
 func (f *Front) stopTopics(r *messages.StopMirrorTopicsRequest, d mirror.Description, resp *messages.StopMirrorTopicsResponse, slot *Slot) {
-	cmd := mirror.StopTopics{Exclude: r.Patterns}
+	cmd := mirror.StopTopics{Exclude: r.Patterns, Verb: mirror.Verb(r.Verb)}
 	add := func(name string, code perr.Code, why, warning string) {
 		out := messages.NewStopMirrorTopicsResponseTopicResult()
 		out.TopicName, out.ErrorCode, out.ErrorMessage, out.Warning = name, int16(code), text(why), text(warning)

@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/registration"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -25,27 +26,30 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 		}
 		for _, d := range all {
 			if len(r.MirrorNames) == 0 || slices.Contains(r.MirrorNames, string(d.Mirror)) {
-				resp.Mirrors = append(resp.Mirrors, describeMirror(d))
+				resp.Mirrors = append(resp.Mirrors, f.describeMirror(d))
 			}
 		}
 		if r.ClusterId != nil {
 			resp.LookupResults = lookUpEpochs(all, core.ClusterID(*r.ClusterId), r.LastMirrorEpochLookups)
 		}
-		slot.Reply(resp)
+		f.withLedger(func(ledger registration.Description) {
+			resp.Sources = describeSources(ledger)
+			slot.Reply(resp)
+		})
 	})
 }
 
-func describeMirror(d mirror.Description) messages.DescribeClusterMirrorsResponseMirror {
+func (f *Front) describeMirror(d mirror.Description) messages.DescribeClusterMirrorsResponseMirror {
 	out := messages.NewDescribeClusterMirrorsResponseMirror()
 	out.MirrorName, out.SourceClusterId, out.SourceBootstrap = string(d.Mirror), string(d.SourceCluster), d.Config[bootstrapServers]
 	out.IncludePatterns, out.ExcludePatterns = d.Include, d.Exclude
 	for _, t := range d.Topics {
-		out.Topics = append(out.Topics, describeMirroredTopic(t))
+		out.Topics = append(out.Topics, f.describeMirroredTopic(t))
 	}
 	return out
 }
 
-func describeMirroredTopic(t mirror.TopicDescription) messages.DescribeClusterMirrorsResponseTopic {
+func (f *Front) describeMirroredTopic(t mirror.TopicDescription) messages.DescribeClusterMirrorsResponseTopic {
 	out := messages.NewDescribeClusterMirrorsResponseTopic()
 	out.TopicName, out.TopicId = t.Name, t.Topic
 	out.DesiredMirrorType, out.EffectiveMirrorType, out.RecoveryPending = int8(t.Desired), int8(t.Effective), t.Recovery
@@ -55,6 +59,7 @@ func describeMirroredTopic(t mirror.TopicDescription) messages.DescribeClusterMi
 	out.ContactTimeMs = known(t.ContactWall)
 	out.RegistrationEpoch, out.Generation, out.ReleaseNumber = int64(t.Epoch), int64(t.Generation), int64(t.Release)
 	out.RetryAttempt, out.ErrorMessage = t.RetryAttempt, text(t.ErrorMessage)
+	out.Verb, out.Era, out.SwitchingOver, out.TellingSource, out.SourceObeys = t.Verb.String(), int64(t.Era), t.Moving, t.Telling, int8(t.Heard)
 	for _, p := range t.Partitions {
 		at := messages.NewDescribeClusterMirrorsResponsePartition()
 		at.PartitionIndex, at.StateValue = p.Partition, p.State
@@ -64,9 +69,20 @@ func describeMirroredTopic(t mirror.TopicDescription) messages.DescribeClusterMi
 		at.ClaimTimeMs, _ = claim(p.T)
 		at.FailingSinceMs = known(p.FailingSinceWall)
 		at.SourceEpoch, at.LastMirrorEpoch = int32(p.SourceEpoch), int32(p.LastMirroredEpoch)
+		at.Floor, at.SourceEnd = int64(max(p.Floor, f.ownFloor(core.PartitionID{Topic: t.Topic, Index: p.Partition}))), int64(p.SourceEnd)
 		out.Partitions = append(out.Partitions, at)
 	}
 	return out
+}
+
+// ownFloor is what our leader has published, which may be newer than what the source accepted.
+func (f *Front) ownFloor(id core.PartitionID) core.Offset {
+	if leader, ok := f.cluster.Leader(id); ok {
+		if floor, published := leader.Floor(); published {
+			return floor.Floor
+		}
+	}
+	return core.Unknown
 }
 
 // claim renders T; -1 says that there is none.

@@ -66,5 +66,6 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyRegisterMirrorSyncTopic:   handler((*Front).registerMirrorSyncTopic),
 		messages.KeyUnregisterMirrorSyncTopic: handler((*Front).unregisterMirrorSyncTopic),
 		messages.KeyAlterMirrorTopicType:      handler((*Front).alterMirrorTopicType),
+		messages.KeySupersedeMirrorTopics:     handler((*Front).supersedeMirrorTopics),
 	}
 }

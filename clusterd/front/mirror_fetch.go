@@ -149,6 +149,7 @@ func evidenceFor(c *broker.Cluster, r *broker.Replica, key core.MirrorKey, epoch
 	}
 	out := messages.NewPartitionEvidence()
 	out.SourceEpoch, out.LastUncleanEpoch, out.HasWaiters = int32(e.Epoch), int32(e.LastUnclean), e.HasWaiters
+	out.Era = int64(e.Era)
 	out.HighWatermark = int64(max(e.HW, view.HW)) // gates are published when they change, the view at every advance
 	for _, g := range e.Gates {
 		if g.Key == key && g.Epoch == epoch {

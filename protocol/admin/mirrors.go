@@ -2,7 +2,10 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"sort"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/protocol/messages"
 )
@@ -46,10 +49,52 @@ func (c *Client) StartTopics(ctx context.Context, mirror string, include, exclud
 	return out, refusal(res.ErrorCode, res.ErrorMessage)
 }
 
+// The verbs that end mirroring (C8), as they travel.
+const (
+	Stop       int8 = 0
+	Switchover int8 = 1
+	Failover   int8 = 2
+)
+
 // StopTopics ends mirroring of topics of the destination, which become writable. The source need not be
-// reachable.
+// reachable, and goes on by itself.
 func (c *Client) StopTopics(ctx context.Context, mirror string, topics []string) ([]TopicResult, error) {
-	req := &messages.StopMirrorTopicsRequest{MirrorName: mirror, StateValidationOffset: -1}
+	return c.end(ctx, mirror, topics, Stop)
+}
+
+// SwitchTopics begins a switchover: the source hands the writes of topics over and nothing is lost. It has begun when
+// this returns; Describe shows how it ends, and why if the source keeps them.
+func (c *Client) SwitchTopics(ctx context.Context, mirror string, topics []string) ([]TopicResult, error) {
+	if err := c.knowsVerbs(ctx); err != nil {
+		return nil, err
+	}
+	return c.end(ctx, mirror, topics, Switchover)
+}
+
+// FailTopics takes topics over from a source that is lost.
+func (c *Client) FailTopics(ctx context.Context, mirror string, topics []string) ([]TopicResult, error) {
+	if err := c.knowsVerbs(ctx); err != nil {
+		return nil, err
+	}
+	return c.end(ctx, mirror, topics, Failover)
+}
+
+// knowsVerbs checks that the cluster would not step over the verb and stop: whoever serves API 112 knows it.
+func (c *Client) knowsVerbs(ctx context.Context) error {
+	res, err := ask[*kmsg.ApiVersionsResponse](ctx, c, kmsg.NewPtrApiVersionsRequest())
+	if err != nil {
+		return err
+	}
+	for _, k := range res.ApiKeys {
+		if k.ApiKey == messages.KeySupersedeMirrorTopics {
+			return nil
+		}
+	}
+	return fmt.Errorf("the cluster does not know switchover and failover (API %d): upgrade its clusterd, or use --stop", messages.KeySupersedeMirrorTopics)
+}
+
+func (c *Client) end(ctx context.Context, mirror string, topics []string, verb int8) ([]TopicResult, error) {
+	req := &messages.StopMirrorTopicsRequest{MirrorName: mirror, StateValidationOffset: -1, Verb: verb}
 	for _, name := range topics {
 		req.Topics = append(req.Topics, messages.StopMirrorTopicsRequestTopicState{TopicName: name})
 	}
@@ -110,6 +155,15 @@ func (c *Client) Describe(ctx context.Context, mirrors ...string) ([]messages.De
 	return res.Mirrors, refusal(res.ErrorCode, res.ErrorMessage)
 }
 
+// Sources lists the topics of a cluster that mirrors of others gate or have taken over.
+func (c *Client) Sources(ctx context.Context) ([]messages.DescribeClusterMirrorsResponseSourceTopic, error) {
+	res, err := ask[*messages.DescribeClusterMirrorsResponse](ctx, c, &messages.DescribeClusterMirrorsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return res.Sources, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
 // Release is what a release did, or would do.
 type Release struct {
 	Number  int64  // 0 for a dry run
@@ -121,7 +175,15 @@ type Release struct {
 // mirror when none is named. Destructive: records acknowledged from here on are not on the destination
 // until it has recovered.
 func (c *Client) ReleaseSync(ctx context.Context, mirror string, topics []string, dryRun bool) (Release, error) {
-	req := &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: dryRun}
+	return c.release(ctx, topics, &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: dryRun})
+}
+
+// ForceRelease releases also what the mirror has taken over: from then on two clusters take its writes (ruling C8).
+func (c *Client) ForceRelease(ctx context.Context, mirror string, topics []string) (Release, error) {
+	return c.release(ctx, topics, &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, Force: true})
+}
+
+func (c *Client) release(ctx context.Context, topics []string, req *messages.UnregisterMirrorSyncTopicRequest) (Release, error) {
 	for _, name := range topics {
 		req.Topics = append(req.Topics, messages.UnregisterMirrorSyncTopicRequestTopicState{TopicName: name})
 	}

@@ -38,6 +38,7 @@ var entities = map[string]entity{
 	"registrationEpoch": {"int64", "core.RegistrationEpoch"},
 	"generation":        {"int64", "core.Generation"},
 	"releaseNumber":     {"int64", "core.ReleaseNumber"},
+	"era":               {"int64", "core.Era"},
 	"mirrorTerm":        {"int64", "core.MirrorTerm"},
 	"mirrorSession":     {"int64", "core.MirrorSession"},
 	"incarnation":       {"uuid", "core.Incarnation"},

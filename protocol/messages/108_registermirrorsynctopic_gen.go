@@ -327,6 +327,8 @@ type RegisterMirrorSyncTopicResponseTopicResult struct {
 	// Partitions whose leader gates already; the others are PENDING (C1).
 	Gates   []RegisterMirrorSyncTopicResponseGate
 	TopicId [16]byte
+	// Under which the source takes the topic's writes (C8).
+	Era int64
 }
 
 // Default sets every field to its default.
@@ -361,6 +363,9 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version 
 		if m.TopicId != [16]byte{} {
 			tags++
 		}
+		if m.Era != 0 {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.RegistrationEpoch != 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -392,6 +397,12 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version 
 		if m.TopicId != [16]byte{} {
 			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
 				b = wire.AppendUUID(b, m.TopicId)
+				return b
+			})
+		}
+		if m.Era != 0 {
+			b = wire.AppendTag(b, 10010, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.Era)
 				return b
 			})
 		}
@@ -436,6 +447,11 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) readFrom(r *wire.Reader, ve
 			case tag == 10004:
 				func(r *wire.Reader) {
 					m.TopicId = r.UUID()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10010:
+				func(r *wire.Reader) {
+					m.Era = r.Int64()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

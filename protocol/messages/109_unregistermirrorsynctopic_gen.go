@@ -84,6 +84,8 @@ type UnregisterMirrorSyncTopicRequest struct {
 	Forget bool
 	// RELEASE: only say what would happen.
 	DryRun bool
+	// RELEASE: also of topics that the mirror has taken over (C8).
+	Force bool
 }
 
 // Default sets every field to its default.
@@ -117,6 +119,9 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.DryRun {
 			tags++
 		}
+		if m.Force {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.ClusterId != "" {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -139,6 +144,12 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.DryRun {
 			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.DryRun)
+				return b
+			})
+		}
+		if m.Force {
+			b = wire.AppendTag(b, 10010, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Force)
 				return b
 			})
 		}
@@ -177,6 +188,11 @@ func (m *UnregisterMirrorSyncTopicRequest) readFrom(r *wire.Reader, version int1
 			case tag == 10003:
 				func(r *wire.Reader) {
 					m.DryRun = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10010:
+				func(r *wire.Reader) {
+					m.Force = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

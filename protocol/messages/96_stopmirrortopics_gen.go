@@ -55,6 +55,9 @@ type StopMirrorTopicsRequest struct {
 	Patterns []string
 	// Optimistic lock of the base KIP; -1: none.
 	StateValidationOffset int64
+	// 0 STOP, 1 SWITCHOVER, 2 FAILOVER (C8). Whoever sends one of ours has seen API 112 advertised: a
+	// broker that steps over this field would stop.
+	Verb int8
 }
 
 // Default sets every field to its default.
@@ -81,6 +84,9 @@ func (m *StopMirrorTopicsRequest) appendTo(b []byte, version int16, flexible boo
 		if len(m.Patterns) > 0 {
 			tags++
 		}
+		if m.Verb != 0 {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if len(m.Patterns) > 0 {
 			b = wire.AppendTag(b, 0, func(b []byte) []byte {
@@ -88,6 +94,12 @@ func (m *StopMirrorTopicsRequest) appendTo(b []byte, version int16, flexible boo
 				for i := range m.Patterns {
 					b = wire.AppendString(b, m.Patterns[i], flexible)
 				}
+				return b
+			})
+		}
+		if m.Verb != 0 {
+			b = wire.AppendTag(b, 10010, func(b []byte) []byte {
+				b = wire.AppendInt8(b, m.Verb)
 				return b
 			})
 		}
@@ -117,6 +129,11 @@ func (m *StopMirrorTopicsRequest) readFrom(r *wire.Reader, version int16, flexib
 							m.Patterns[i] = r.String(flexible)
 						}
 					}
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10010:
+				func(r *wire.Reader) {
+					m.Verb = r.Int8()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

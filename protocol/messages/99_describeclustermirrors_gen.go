@@ -218,6 +218,10 @@ type DescribeClusterMirrorsResponsePartition struct {
 	// Adopted.
 	SourceEpoch     int32
 	LastMirrorEpoch int32
+	// Durable on our maximal ISR in SourceEpoch, as stated to the source; -1: not stated since start.
+	Floor int64
+	// Where the source ended at a stop or switchover; -1: not stated.
+	SourceEnd int64
 }
 
 // Default sets every field to its default.
@@ -231,6 +235,8 @@ func (m *DescribeClusterMirrorsResponsePartition) Default() {
 	m.FailingSinceMs = -1
 	m.SourceEpoch = -1
 	m.LastMirrorEpoch = -1
+	m.Floor = -1
+	m.SourceEnd = -1
 }
 
 // NewDescribeClusterMirrorsResponsePartition makes one with every field at its default.
@@ -267,6 +273,12 @@ func (m *DescribeClusterMirrorsResponsePartition) appendTo(b []byte, version int
 		if m.LastMirrorEpoch != -1 {
 			tags++
 		}
+		if m.Floor != -1 {
+			tags++
+		}
+		if m.SourceEnd != -1 {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.Armed {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -301,6 +313,18 @@ func (m *DescribeClusterMirrorsResponsePartition) appendTo(b []byte, version int
 		if m.LastMirrorEpoch != -1 {
 			b = wire.AppendTag(b, 10005, func(b []byte) []byte {
 				b = wire.AppendInt32(b, m.LastMirrorEpoch)
+				return b
+			})
+		}
+		if m.Floor != -1 {
+			b = wire.AppendTag(b, 10030, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.Floor)
+				return b
+			})
+		}
+		if m.SourceEnd != -1 {
+			b = wire.AppendTag(b, 10031, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.SourceEnd)
 				return b
 			})
 		}
@@ -351,6 +375,16 @@ func (m *DescribeClusterMirrorsResponsePartition) readFrom(r *wire.Reader, versi
 					m.LastMirrorEpoch = r.Int32()
 				}(&body)
 				r.EndTag(tag, &body)
+			case tag == 10030:
+				func(r *wire.Reader) {
+					m.Floor = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10031:
+				func(r *wire.Reader) {
+					m.SourceEnd = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
 			}
 		}
 	}
@@ -390,6 +424,16 @@ type DescribeClusterMirrorsResponseTopic struct {
 	Reporting    bool
 	RetryAttempt int32
 	ErrorMessage *string
+	// What ends or ended the mirroring: stop, switchover, failover.
+	Verb string
+	// Of the source that is followed, or of our own reign (C8).
+	Era int64
+	// The source was asked to hand over and has not answered.
+	SwitchingOver bool
+	// The old source is told of our failover and has not answered.
+	TellingSource bool
+	// After a failover: 0 no answer, 1 the old source takes no more writes, 2 it goes on.
+	SourceObeys int8
 }
 
 // Default sets every field to its default.
@@ -461,6 +505,21 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 			tags++
 		}
 		if m.ErrorMessage != nil {
+			tags++
+		}
+		if m.Verb != "" {
+			tags++
+		}
+		if m.Era != 0 {
+			tags++
+		}
+		if m.SwitchingOver {
+			tags++
+		}
+		if m.TellingSource {
+			tags++
+		}
+		if m.SourceObeys != 0 {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -551,6 +610,36 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 		if m.ErrorMessage != nil {
 			b = wire.AppendTag(b, 10014, func(b []byte) []byte {
 				b = wire.AppendNullableString(b, m.ErrorMessage, flexible)
+				return b
+			})
+		}
+		if m.Verb != "" {
+			b = wire.AppendTag(b, 10030, func(b []byte) []byte {
+				b = wire.AppendString(b, m.Verb, flexible)
+				return b
+			})
+		}
+		if m.Era != 0 {
+			b = wire.AppendTag(b, 10031, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.Era)
+				return b
+			})
+		}
+		if m.SwitchingOver {
+			b = wire.AppendTag(b, 10032, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.SwitchingOver)
+				return b
+			})
+		}
+		if m.TellingSource {
+			b = wire.AppendTag(b, 10033, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.TellingSource)
+				return b
+			})
+		}
+		if m.SourceObeys != 0 {
+			b = wire.AppendTag(b, 10034, func(b []byte) []byte {
+				b = wire.AppendInt8(b, m.SourceObeys)
 				return b
 			})
 		}
@@ -647,6 +736,31 @@ func (m *DescribeClusterMirrorsResponseTopic) readFrom(r *wire.Reader, version i
 			case tag == 10014:
 				func(r *wire.Reader) {
 					m.ErrorMessage = r.NullableString(flexible)
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10030:
+				func(r *wire.Reader) {
+					m.Verb = r.String(flexible)
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10031:
+				func(r *wire.Reader) {
+					m.Era = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10032:
+				func(r *wire.Reader) {
+					m.SwitchingOver = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10033:
+				func(r *wire.Reader) {
+					m.TellingSource = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10034:
+				func(r *wire.Reader) {
+					m.SourceObeys = r.Int8()
 				}(&body)
 				r.EndTag(tag, &body)
 			}
@@ -800,6 +914,132 @@ func (m *DescribeClusterMirrorsResponseMirror) readFrom(r *wire.Reader, version 
 	}
 }
 
+// DescribeClusterMirrorsResponseRegistration is a part of the message that contains it.
+type DescribeClusterMirrorsResponseRegistration struct {
+	ClusterId  string
+	MirrorName string
+	// Acks wait for it.
+	Registered        bool
+	RegistrationEpoch int64
+	Generation        int64
+	// That a recovery must echo; 0: not released.
+	ReleaseNumber int64
+}
+
+// Default sets every field to its default.
+func (m *DescribeClusterMirrorsResponseRegistration) Default() {
+	*m = DescribeClusterMirrorsResponseRegistration{}
+}
+
+// NewDescribeClusterMirrorsResponseRegistration makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseRegistration() (m DescribeClusterMirrorsResponseRegistration) {
+	m.Default()
+	return m
+}
+
+func (m *DescribeClusterMirrorsResponseRegistration) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.ClusterId, flexible)
+	b = wire.AppendString(b, m.MirrorName, flexible)
+	b = wire.AppendBool(b, m.Registered)
+	b = wire.AppendInt64(b, m.RegistrationEpoch)
+	b = wire.AppendInt64(b, m.Generation)
+	b = wire.AppendInt64(b, m.ReleaseNumber)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *DescribeClusterMirrorsResponseRegistration) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ClusterId = r.String(flexible)
+	m.MirrorName = r.String(flexible)
+	m.Registered = r.Bool()
+	m.RegistrationEpoch = r.Int64()
+	m.Generation = r.Int64()
+	m.ReleaseNumber = r.Int64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// DescribeClusterMirrorsResponseSourceTopic Topics of this cluster that mirrors of others register,
+// or took over.
+type DescribeClusterMirrorsResponseSourceTopic struct {
+	TopicName string
+	TopicId   [16]byte
+	// Under which this cluster takes, or took, its writes (C8).
+	Era int64
+	// PRIMARY, FENCED or SUPERSEDED.
+	Standing string
+	// Who takes, or took, over.
+	SuccessorCluster string
+	SuccessorMirror  string
+	SuccessorEra     int64
+	// By a switchover, else a failover.
+	Planned bool
+	// While FENCED what is missing, else why the newest fence was lifted.
+	Text string
+	// Claims of an era since the start, by clusters that may not make them.
+	IgnoredClaims int64
+	Registrations []DescribeClusterMirrorsResponseRegistration
+}
+
+// Default sets every field to its default.
+func (m *DescribeClusterMirrorsResponseSourceTopic) Default() {
+	*m = DescribeClusterMirrorsResponseSourceTopic{}
+}
+
+// NewDescribeClusterMirrorsResponseSourceTopic makes one with every field at its default.
+func NewDescribeClusterMirrorsResponseSourceTopic() (m DescribeClusterMirrorsResponseSourceTopic) {
+	m.Default()
+	return m
+}
+
+func (m *DescribeClusterMirrorsResponseSourceTopic) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.TopicName, flexible)
+	b = wire.AppendUUID(b, m.TopicId)
+	b = wire.AppendInt64(b, m.Era)
+	b = wire.AppendString(b, m.Standing, flexible)
+	b = wire.AppendString(b, m.SuccessorCluster, flexible)
+	b = wire.AppendString(b, m.SuccessorMirror, flexible)
+	b = wire.AppendInt64(b, m.SuccessorEra)
+	b = wire.AppendBool(b, m.Planned)
+	b = wire.AppendString(b, m.Text, flexible)
+	b = wire.AppendInt64(b, m.IgnoredClaims)
+	b = wire.AppendArrayLen(b, len(m.Registrations), flexible)
+	for i := range m.Registrations {
+		b = m.Registrations[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *DescribeClusterMirrorsResponseSourceTopic) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.TopicName = r.String(flexible)
+	m.TopicId = r.UUID()
+	m.Era = r.Int64()
+	m.Standing = r.String(flexible)
+	m.SuccessorCluster = r.String(flexible)
+	m.SuccessorMirror = r.String(flexible)
+	m.SuccessorEra = r.Int64()
+	m.Planned = r.Bool()
+	m.Text = r.String(flexible)
+	m.IgnoredClaims = r.Int64()
+	if n := r.ArrayLen(flexible, 28); n > 0 {
+		m.Registrations = make([]DescribeClusterMirrorsResponseRegistration, n)
+		for i := range m.Registrations {
+			m.Registrations[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // DescribeClusterMirrorsResponseLookupPartition is a part of the message that contains it.
 type DescribeClusterMirrorsResponseLookupPartition struct {
 	PartitionIndex  int32
@@ -889,7 +1129,9 @@ type DescribeClusterMirrorsResponse struct {
 	ErrorCode      int16
 	ErrorMessage   *string
 	Mirrors        []DescribeClusterMirrorsResponseMirror
-	LookupResults  []DescribeClusterMirrorsResponseLookupResult
+	// Topics of this cluster that mirrors of others register, or took over.
+	Sources       []DescribeClusterMirrorsResponseSourceTopic
+	LookupResults []DescribeClusterMirrorsResponseLookupResult
 }
 
 // Default sets every field to its default.
@@ -916,12 +1158,24 @@ func (m *DescribeClusterMirrorsResponse) appendTo(b []byte, version int16, flexi
 		if len(m.LookupResults) > 0 {
 			tags++
 		}
+		if len(m.Sources) > 0 {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if len(m.LookupResults) > 0 {
 			b = wire.AppendTag(b, 0, func(b []byte) []byte {
 				b = wire.AppendArrayLen(b, len(m.LookupResults), flexible)
 				for i := range m.LookupResults {
 					b = m.LookupResults[i].appendTo(b, version, flexible)
+				}
+				return b
+			})
+		}
+		if len(m.Sources) > 0 {
+			b = wire.AppendTag(b, 10030, func(b []byte) []byte {
+				b = wire.AppendArrayLen(b, len(m.Sources), flexible)
+				for i := range m.Sources {
+					b = m.Sources[i].appendTo(b, version, flexible)
 				}
 				return b
 			})
@@ -951,6 +1205,16 @@ func (m *DescribeClusterMirrorsResponse) readFrom(r *wire.Reader, version int16,
 						m.LookupResults = make([]DescribeClusterMirrorsResponseLookupResult, n)
 						for i := range m.LookupResults {
 							m.LookupResults[i].readFrom(r, version, flexible)
+						}
+					}
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10030:
+				func(r *wire.Reader) {
+					if n := r.ArrayLen(flexible, 48); n > 0 {
+						m.Sources = make([]DescribeClusterMirrorsResponseSourceTopic, n)
+						for i := range m.Sources {
+							m.Sources[i].readFrom(r, version, flexible)
 						}
 					}
 				}(&body)

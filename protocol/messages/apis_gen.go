@@ -34,6 +34,7 @@ const (
 	KeyRegisterMirrorSyncTopic   int16 = 108
 	KeyUnregisterMirrorSyncTopic int16 = 109
 	KeyAlterMirrorTopicType      int16 = 110
+	KeySupersedeMirrorTopics     int16 = 112
 )
 
 var apis = []API{
@@ -65,4 +66,5 @@ var apis = []API{
 	{Key: KeyRegisterMirrorSyncTopic, Name: "RegisterMirrorSyncTopic", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyUnregisterMirrorSyncTopic, Name: "UnregisterMirrorSyncTopic", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyAlterMirrorTopicType, Name: "AlterMirrorTopicType", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
+	{Key: KeySupersedeMirrorTopics, Name: "SupersedeMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 }

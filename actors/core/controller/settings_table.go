@@ -27,6 +27,8 @@ var Settings = []Setting{
 	{Name: "leader.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled leaders" + kept + "."},
 	{Name: "lockstep.group.member.max.bytes", Type: Int, Default: "1048576", Scope: BrokerScope, Min: 1024, Max: maxInt, Meaning: "What the protocols of one group member may take, names and subscriptions together."},
 	{Name: "lockstep.group.shard.max.bytes", Type: Long, Default: "33554432", Scope: BrokerScope, Min: 65536, Max: maxLong, Meaning: "Memory that each of the 16 shards of consumer groups may take for members, and again for groups with their offsets."},
+	{Name: "lockstep.superseded.rebootstrap", Type: Boolean, Default: "false", Scope: BrokerScope, Meaning: "Clients that ask only for topics another cluster has taken over are told to go back to their bootstrap servers (KIP-1102). Consumer groups find no offsets there."},
+	{Name: "lockstep.switchover.timeout.ms", Type: Long, Default: "30000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "How long a switchover may keep a topic's producers waiting at its source before it is given up."},
 	{Name: "lockstep.sync.min.class", Type: String, Default: "reported", Scope: TopicScope, Allowed: []string{"reported", "proven"}, Meaning: "What may make the topic SYNC: reported admits peers that speak only the KIP, proven refuses them. Also a setting of a mirror."},
 	{Name: "lockstep.weak.acks", Type: String, Default: "allow", Scope: TopicScope, Allowed: []string{"allow"}, Meaning: "What acks=0 and acks=1 meet on a topic that a mirror gates: allow counts and shows them."},
 	{Name: "max.compaction.lag.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Longest time before a record is compacted" + kept + "."},

@@ -65,7 +65,7 @@ func (w *writer) apply(f Fact) {
 		}
 	case RegistrationsChanged:
 		own(&w.img.Sync, &w.syn)
-		if len(f.Registrations.Gates) == 0 && len(f.Registrations.Released) == 0 {
+		if f.Registrations.empty() {
 			delete(w.img.Sync, f.ID)
 		} else {
 			w.img.Sync[f.ID] = f.Registrations

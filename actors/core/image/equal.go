@@ -29,7 +29,7 @@ func (p Partition) Equal(o Partition) bool {
 		p.LastUnclean == o.LastUnclean && p.MinISR == o.MinISR && p.Text == o.Text
 }
 
-// Equal reports whether the same mirrors are registered and released.
+// Equal reports whether the same mirrors are registered and released, under the same fence and era.
 func (r Registrations) Equal(o Registrations) bool {
-	return slices.Equal(r.Gates, o.Gates) && slices.Equal(r.Released, o.Released)
+	return r.Fence == o.Fence && r.Era == o.Era && slices.Equal(r.Gates, o.Gates) && slices.Equal(r.Released, o.Released)
 }

@@ -3,7 +3,10 @@
 // lag between brokers stays observable (D9).
 package image
 
-import "lockstep/actors/core"
+import (
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
 
 // Image is immutable: Apply returns a new one. Maps are never nil.
 type Image struct {
@@ -73,12 +76,32 @@ type MirrorTopic struct {
 	PinnedISR   int32
 	// FollowUnclean is mirror.support.unclean.leader.election.
 	FollowUnclean bool
+	// Era is the one of the source that is followed; of this cluster's own reign once it has taken over (C8).
+	Era core.Era
+	// Opening: this cluster is about to take the topic's writes, so clients that arrive early are asked to wait and
+	// not sent away.
+	Opening bool
 }
 
 // Registrations are the synchronous mirrors of one source topic.
 type Registrations struct {
 	Gates    []Gate
 	Released []core.MirrorKey
+	Fence    Fence
+	Era      core.Era // under which this cluster takes, or took, the topic's writes
+}
+
+// empty reports whether there is nothing to know.
+func (r Registrations) empty() bool {
+	return len(r.Gates) == 0 && len(r.Released) == 0 && r.Fence == Fence{} && r.Era == 0
+}
+
+// Fence says that the topic takes no produce here: a mirror is taking over or has taken over (C8).
+type Fence struct {
+	Number int64 // every fence of the cluster has its own; 0: not fenced
+	Code   perr.Code
+	Text   string // names the cluster that takes over
+	Moved  bool   // it has taken over
 }
 
 // Gate is one registered mirror.

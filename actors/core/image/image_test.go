@@ -36,7 +36,7 @@ func (w twin) image() *Image {
 				img.Mirrors[f.ID] = f.Topic
 			}
 		case RegistrationsChanged:
-			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 {
+			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 || f.Registrations.Fence.Number != 0 || f.Registrations.Era != 0 {
 				img.Sync[f.ID] = f.Registrations
 			}
 		}
@@ -70,7 +70,7 @@ func randomFact(r *rand.Rand) Fact {
 	case 6:
 		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
 	default:
-		return RegistrationsChanged{id, Registrations{Gates: make([]Gate, r.IntN(3))}}
+		return RegistrationsChanged{id, Registrations{Gates: make([]Gate, r.IntN(3)), Fence: Fence{Number: int64(r.IntN(2))}, Era: core.Era(r.IntN(2))}}
 	}
 }
 

@@ -220,6 +220,9 @@ func (w *turn) alter(want Type) TopicResult {
 	case t.phase() == Stopped:
 		result.Code, result.Text = perr.TopicNotInClusterMirror, fmt.Sprintf("topic %q was stopped: it is no longer mirrored", t.Name)
 		return result
+	case t.Pending == pendingSwitchover && want != t.wants():
+		result.Code, result.Text = perr.MirrorTopicBeingStopped, fmt.Sprintf("topic %q is being switched over: cluster %s hands it over or says why not within its lockstep.switchover.timeout.ms", t.Name, w.s.source)
+		return result
 	case want != t.wants():
 		w.happen(DesiredTypeChanged{Topic: t.Topic, Desired: int8(want)})
 		if want == TypeAsync && (t.phase() == Registering || t.phase() == Arming || t.phase() == Sync) {

@@ -81,6 +81,14 @@ func topicOf(ev Event) core.TopicID {
 		return ev.Topic
 	case TopicRecovered:
 		return ev.Topic
+	case SwitchoverCommitted:
+		return ev.Topic
+	case SwitchoverEnded:
+		return ev.Topic
+	case FailoverHeard:
+		return ev.Topic
+	case EraSeen:
+		return ev.Topic
 	case TopicStopping:
 		return ev.Topic
 	case StopUngated:
@@ -155,6 +163,8 @@ func (t *topic) apply(ev Event) {
 		t.end(Failed, ev.Text)
 	case TopicRecovered:
 		t.recover(ev.Session)
+	case EraSeen:
+		t.Era = max(t.Era, ev.Era)
 	default:
 		if !t.applyStop(ev) {
 			t.applySoft(ev.(softEvent))
@@ -178,6 +188,9 @@ func (t *topic) desire(want Type) {
 func (t *topic) issue(ev CommandIssued) {
 	t.Pending, t.Generation = ev.Kind, ev.Generation
 	t.attempt, t.sendDue = 0, 0
+	if ev.Kind == pendingSwitchover {
+		t.Text = ""
+	}
 	if ev.Kind == pendingRegister {
 		t.Phase, t.Standing = int8(Registering), true
 		t.Echo, t.Echoed, t.MinISR = ev.Echo, max(t.Echoed, ev.Echo), ev.MinISR
@@ -208,7 +221,7 @@ func (t *topic) disarm() {
 	for i := range t.Partitions {
 		t.Partitions[i].Armed, t.Partitions[i].From = false, core.Unknown
 		l := &t.live[i]
-		l.gateEpoch, l.gateStart, l.claim = core.NoEpoch, core.Unknown, ClaimTime{}
+		l.gateEpoch, l.gateStart, l.claim, l.floor = core.NoEpoch, core.Unknown, ClaimTime{}, core.Unknown
 	}
 }
 
@@ -267,13 +280,31 @@ func (t *topic) applyStop(ev Event) bool {
 		if t.Step = int8(StepUnregister); !ev.Unregister {
 			t.Step, t.Standing = int8(StepFence), false
 		}
+		t.Verb, t.Era = ev.Verb, max(t.Era, ev.Era)
+		if ev.Tell {
+			t.Pending, t.Generation = pendingFailover, t.Generation+1
+			t.attempt, t.sendDue = 0, 0
+		}
+	case SwitchoverCommitted:
+		t.Phase, t.Desired, t.Recovery, t.Text = int8(Stopping), int8(TypeAsync), false, ""
+		t.Step, t.Verb, t.Era = int8(StepDrain), int8(VerbSwitchover), max(t.Era, ev.Era)
+		for _, e := range ev.Ends {
+			t.Partitions[e.Partition].StopAt = e.LEO
+		}
+	case SwitchoverEnded:
+		t.Pending, t.Text = pendingNone, ev.Text
+	case FailoverHeard:
+		t.Pending, t.Heard, t.Text = pendingNone, int8(HeardRefused), ev.Text
+		if ev.Obeyed {
+			t.Heard = int8(HeardObeyed)
+		}
 	case StopUngated:
 		t.Pending, t.Standing, t.Step = pendingNone, false, int8(StepFence)
 		for _, e := range ev.Ends {
 			t.Partitions[e.Partition].StopAt, t.Step = e.LEO, int8(StepDrain)
 		}
 	case StopDrained:
-		t.Step, t.Text = int8(StepFence), ev.Text
+		t.Step, t.Text, t.Pending, t.Standing = int8(StepFence), ev.Text, pendingNone, false
 	case PartitionFenced:
 		p := &t.Partitions[ev.Partition]
 		p.Fenced, p.LME, p.End, p.Target, p.Keep = true, ev.LME, ev.End, ev.Target, ev.Keep

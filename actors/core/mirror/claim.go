@@ -38,6 +38,7 @@ func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome
 		})
 	}
 	w.happen(seen)
+	w.sawEra(c.Era)
 	w.promoted()
 	return w.out
 }

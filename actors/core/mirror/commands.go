@@ -86,12 +86,14 @@ type AlterType struct {
 	Type   Type
 }
 
-// StopTopics ends mirroring and makes the topics writable here (API 96, C8 --stop, C9). Legal from every
-// state and without a source. Answered with TopicsAnswered as soon as the stop is on disk.
+// StopTopics ends mirroring and makes the topics writable here (API 96, C8, C9). A stop and a failover are legal from
+// every state and without a source. Answered with TopicsAnswered as soon as the stop, or the beginning of a switchover,
+// is on disk.
 type StopTopics struct {
 	Ref     core.RequestID
 	Topics  []core.TopicID
 	Exclude []string // patterns to add to the exclude list, so that they are not found again
+	Verb    Verb
 }
 
 // RecoverTopics takes FAILED topics back to mirroring (API 111). Answered with TopicsAnswered.
@@ -195,6 +197,7 @@ type ReportEvidence struct {
 	GateStart   core.Offset // Unknown: not stated here
 	Floor       core.Offset // accepted by the leader in SourceEpoch under Epoch; Unknown: none
 	T           ClaimTime
+	Era         core.Era // under which the source takes the writes; 0: not stated
 }
 
 // ReportReleased is an explicit RELEASED(Number): a notice over the bus, or the tagged number beside 952. No
@@ -215,6 +218,7 @@ type RegisterAnswered struct {
 	Number     core.ReleaseNumber
 	Newest     core.Generation  // not 0: superseded
 	Fresh      core.Incarnation // drawn by the sender, for a destination that turns out to be restored
+	Era        core.Era         // under which the source takes the writes; 0: not stated
 }
 
 // GateStart says from where on a source leader gates.
@@ -233,6 +237,35 @@ type UnregisterAnswered struct {
 	Newest     core.Generation
 	LEO        []core.Offset // by partition, for a stop; Unknown or missing: not stated
 	Fresh      core.Incarnation
+}
+
+// Outcome says how a switchover or failover stands at the source.
+type Outcome int8
+
+const (
+	Refused    Outcome = 0 // see Code
+	Fencing    Outcome = 1 // under way
+	Superseded Outcome = 2 // this cluster takes the writes
+	Ended      Outcome = 3 // the source takes them as before
+)
+
+// SupersedeAnswered is the source's answer to SendSupersede.
+type SupersedeAnswered struct {
+	Topic      core.TopicID
+	Generation core.Generation
+	Code       perr.Code
+	Text       string
+	Outcome    Outcome
+	Era        core.Era
+	Newest     core.Generation // not 0: superseded by a newer command
+	Ends       []End           // where the source ends, by partition
+	Fresh      core.Incarnation
+}
+
+// End is where a partition of a source that handed over ends.
+type End struct {
+	Partition int32
+	LEO       core.Offset
 }
 
 // FenceAnswered reports what became of FencePartition. Not OK: asked again.
@@ -295,6 +328,7 @@ func (ReportEvidence) isCommand()        {}
 func (ReportReleased) isCommand()        {}
 func (RegisterAnswered) isCommand()      {}
 func (UnregisterAnswered) isCommand()    {}
+func (SupersedeAnswered) isCommand()     {}
 func (FenceAnswered) isCommand()         {}
 func (EpochAnswered) isCommand()         {}
 func (ResetAnswered) isCommand()         {}

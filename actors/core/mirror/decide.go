@@ -33,6 +33,8 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.decideRegisterAnswer(now, c)
 	case UnregisterAnswered:
 		return s.decideUnregisterAnswer(now, c)
+	case SupersedeAnswered:
+		return s.decideSupersedeAnswer(now, c)
 	case RequestEpoch:
 		return outcome{Late: []Effect{RaiseEpoch{ID: c.ID, Min: c.SourceEpoch + 10}}}
 	case Republish:
@@ -140,6 +142,9 @@ func (s *State) decideResume(now core.Now) (out outcome) {
 func (w *turn) resume() {
 	t := w.t
 	if t.phase() == Stopping {
+		if t.Pending == pendingSwitchover || t.Pending == pendingFailover {
+			w.send(0)
+		}
 		w.resumeStop()
 		return
 	}
@@ -206,8 +211,10 @@ func (s *State) decideTick(now core.Now) (out outcome) {
 func (w *turn) tick() {
 	switch t := w.t; {
 	case t.phase() == Stopped:
+		w.tellOldSource()
 		return
 	case t.phase() == Stopping:
+		w.tellOldSource()
 		w.tickStop()
 		return
 	case !t.Created && !t.Gone && w.now.Mono >= t.driveDue:

@@ -31,7 +31,10 @@ func (w *turn) demote(reason int8, release core.ReleaseNumber, text string) {
 	if reason != reasonOperator {
 		w.delay()
 	}
-	if w.t.Standing && demotionUnregisters {
+	// A switchover's outcome may be that the source has handed over, and an Unregister under a newer number would hide it:
+	// nobody would take the topic's writes (C8).
+	waits := w.t.Pending == pendingSwitchover && outcomeBeforeUnregister
+	if w.t.Standing && demotionUnregisters && !waits {
 		w.issue(pendingUnregister)
 		return
 	}
@@ -89,7 +92,7 @@ func (w *turn) demoteFailing() bool {
 // more: applied, or it does not know the topic. "Superseded" means that the journal was restored (C6, K5).
 func (s *State) decideUnregisterAnswer(now core.Now, c UnregisterAnswered) outcome {
 	t := s.topics[c.Topic]
-	if t == nil || t.Pending == pendingNone || t.Pending == pendingRegister || c.Generation != t.Generation {
+	if t == nil || t.Pending != pendingUnregister && t.Pending != pendingStop || c.Generation != t.Generation {
 		return outcome{}
 	}
 	w := s.turn(now, t)

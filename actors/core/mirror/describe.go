@@ -28,6 +28,7 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 		Topic: t.Topic, Name: t.Name, Phase: t.phase(), Desired: t.wants(), Recovery: t.Recovery, Reporting: t.Standing,
 		Epoch: t.Epoch, Generation: t.Generation, Release: t.Release, Incarnation: t.Incarnation, Session: t.Session,
 		Armed: t.armed(), T: ClaimTime{t.Clock, t.Index}, RetryAttempt: t.RetryAttempt, ErrorMessage: t.Text, Step: t.step(),
+		Verb: t.verb(), Era: t.Era, Moving: t.Pending == pendingSwitchover && t.phase() != Stopping, Telling: t.Pending == pendingFailover, Heard: Heard(t.Heard),
 	}
 	_, d.ContactWall = t.contact()
 	if t.phase() == Sync {
@@ -61,15 +62,37 @@ func (t *topic) state(d TopicDescription) string {
 	case d.Unconfirmed:
 		return fmt.Sprintf("%s until %s, unconfirmed since %s", t.claims(), instant(t.Clock), instant(d.ContactWall))
 	case t.phase() == Sync:
+		if t.Pending == pendingSwitchover {
+			return fmt.Sprintf("%s, complete until %s, being switched over", t.claims(), instant(t.Clock))
+		}
 		return fmt.Sprintf("%s, complete until %s", t.claims(), instant(t.Clock))
 	case t.phase() == Arming:
 		return fmt.Sprintf("ARMING %d of %d", d.Armed, len(t.Partitions))
 	case t.phase() == CatchingUp && t.Recovery:
 		return "CATCHING_UP, recovering"
+	case t.phase() == Stopping && t.verb() != VerbStop:
+		return fmt.Sprintf("STOPPING (%s) for a %s, era %d%s", t.step(), t.verb(), t.Era, t.news())
 	case t.phase() == Stopping:
 		return fmt.Sprintf("STOPPING (%s)", t.step())
+	case t.phase() == Stopped && t.verb() != VerbStop:
+		return fmt.Sprintf("STOPPED by a %s, era %d%s", t.verb(), t.Era, t.news())
 	}
 	return t.phase().String()
+}
+
+// news says whether the old source knows of a failover.
+func (t *topic) news() string {
+	switch {
+	case t.verb() != VerbFailover:
+		return ""
+	case t.Pending == pendingFailover:
+		return ", the old source has not answered yet"
+	case Heard(t.Heard) == HeardObeyed:
+		return ", the old source takes no more writes"
+	case Heard(t.Heard) == HeardRefused:
+		return ", the old source goes on taking writes"
+	}
+	return ""
 }
 
 func instant(ms int64) string {
@@ -85,6 +108,7 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		Partition: int32(i), State: t.phase().String(), SourceOffset: core.Unknown, DestinationOffset: core.Unknown, Lag: -1,
 		Armed: p.Armed, ZeroRPOFrom: p.From, T: l.claim, RetryAttempt: l.failures, ErrorMessage: l.text,
 		SourceEpoch: core.NoEpoch, LastMirroredEpoch: p.LME,
+		Floor: l.floor, SourceEnd: p.StopAt,
 	}
 	if t.class() == ClassReported && reportedIsNotZeroRPO {
 		d.ZeroRPOFrom = core.Unknown
@@ -95,6 +119,9 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 	}
 	if p.Fenced {
 		d.DestinationOffset = p.End
+		if p.StopAt != core.Unknown && p.End != p.StopAt {
+			d.ErrorMessage = fmt.Sprintf("ends at %d here, and the source ended at %d", p.End, p.StopAt)
+		}
 	}
 	if p.Text != "" {
 		d.ErrorMessage = p.Text

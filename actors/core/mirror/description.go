@@ -39,6 +39,11 @@ type TopicDescription struct {
 	RetryAttempt int32
 	ErrorMessage string
 	Step         Step // while STOPPING
+	Verb         Verb // what ends or ended the mirroring
+	Era          core.Era
+	Moving       bool  // a switchover waits for the source
+	Telling      bool  // a failover that the old source has not answered
+	Heard        Heard // what it answered
 	Partitions   []PartitionDescription
 }
 
@@ -58,4 +63,6 @@ type PartitionDescription struct {
 	ErrorMessage      string
 	SourceEpoch       core.LeaderEpoch
 	LastMirroredEpoch core.LeaderEpoch // NoEpoch until stopped
+	Floor             core.Offset      // that the source has accepted since start; Unknown: none
+	SourceEnd         core.Offset      // where the source ended at a stop or switchover; Unknown: not stated
 }

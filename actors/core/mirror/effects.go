@@ -115,6 +115,19 @@ type SendUnregister struct {
 	Attempt    int32
 }
 
+// SendSupersede asks the source to hand a topic over, or tells it that this cluster has failed over. Repeated like
+// SendRegister, a failover for as long as it takes.
+type SendSupersede struct {
+	Mirror     core.MirrorName
+	Config     map[string]string
+	Topic      core.TopicID
+	Name       string
+	Generation core.Generation
+	Failover   bool     // else a switchover
+	Era        core.Era // a failover's; the least that a switchover may begin
+	Attempt    int32
+}
+
 // FencePartition ends mirroring at our leader (partition.FenceMirror); answered with FenceAnswered. The
 // fetchers of the topic were told FetchOff before.
 type FencePartition struct {
@@ -151,6 +164,7 @@ func (WatchSource) isEffect()      {}
 func (FetchTopic) isEffect()       {}
 func (SendRegister) isEffect()     {}
 func (SendUnregister) isEffect()   {}
+func (SendSupersede) isEffect()    {}
 func (FencePartition) isEffect()   {}
 func (RaiseEpoch) isEffect()       {}
 func (WritePidReset) isEffect()    {}

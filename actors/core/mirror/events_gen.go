@@ -139,7 +139,8 @@ type TopicRecord struct {
 	Incarnation core.Incarnation
 	// Newest command number used.
 	Generation core.Generation
-	// Unanswered command: 0 none, 1 Register, 2 Unregister, 3 Unregister for a stop.
+	// Unanswered command: 0 none, 1 Register, 2 Unregister, 3 Unregister for a stop, 4 switchover, 5
+	// news of a failover.
 	Pending int8
 	// Release echoed by the pending Register.
 	Echo core.ReleaseNumber
@@ -165,6 +166,13 @@ type TopicRecord struct {
 	Text string
 	// By index.
 	Partitions []PartitionRecord
+	// What ends or ended the mirroring: 0 stop, 1 switchover, 2 failover.
+	Verb int8
+	// Of the source that is followed; of this cluster's reign once a switchover is committed or a
+	// failover begun.
+	Era core.Era
+	// After a failover: 0 the source has not answered, 1 it takes no more writes, 2 it does not obey.
+	Heard int8
 }
 
 // Default sets every field to its default.
@@ -203,6 +211,15 @@ func (m *TopicRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
 	for i := range m.Partitions {
 		b = m.Partitions[i].appendTo(b, version, flexible)
+	}
+	if version >= 1 {
+		b = wire.AppendInt8(b, m.Verb)
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Era))
+	}
+	if version >= 1 {
+		b = wire.AppendInt8(b, m.Heard)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -247,9 +264,32 @@ func (m *TopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Partitions[i].readFrom(r, version, flexible)
 		}
 	}
+	if version >= 1 {
+		m.Verb = r.Int8()
+	}
+	if version >= 1 {
+		m.Era = core.Era(r.Int64())
+	}
+	if version >= 1 {
+		m.Heard = r.Int8()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*TopicRecord) least(version int16, flexible bool) int {
+	n := 118
+	if version >= 1 {
+		n += 1
+	}
+	if version >= 1 {
+		n += 8
+	}
+	if version >= 1 {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // MirrorCreated says that the mirror exists.
@@ -502,7 +542,7 @@ func (m *DesiredTypeChanged) readFrom(r *wire.Reader, version int16, flexible bo
 type CommandIssued struct {
 	// The topic.
 	Topic core.TopicID
-	// 1 Register, 2 Unregister, 3 Unregister for a stop.
+	// 1 Register, 2 Unregister, 3 Unregister for a stop, 4 switchover, 5 news of a failover.
 	Kind int8
 	// Its number.
 	Generation core.Generation
@@ -1003,6 +1043,12 @@ type TopicStopping struct {
 	Topic core.TopicID
 	// The source is told first.
 	Unregister bool
+	// 0 stop, 2 failover.
+	Verb int8
+	// A failover's.
+	Era core.Era
+	// A failover: the old source is told, under the next generation, until it answers.
+	Tell bool
 }
 
 // Default sets every field to its default.
@@ -1013,6 +1059,15 @@ func (m *TopicStopping) Default() {
 func (m *TopicStopping) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendUUID(b, [16]byte(m.Topic))
 	b = wire.AppendBool(b, m.Unregister)
+	if version >= 1 {
+		b = wire.AppendInt8(b, m.Verb)
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Era))
+	}
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Tell)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -1023,6 +1078,15 @@ func (m *TopicStopping) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.Topic = core.TopicID(r.UUID())
 	m.Unregister = r.Bool()
+	if version >= 1 {
+		m.Verb = r.Int8()
+	}
+	if version >= 1 {
+		m.Era = core.Era(r.Int64())
+	}
+	if version >= 1 {
+		m.Tell = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -1327,6 +1391,148 @@ func (m *TopicForgotten) readFrom(r *wire.Reader, version int16, flexible bool) 
 	}
 }
 
+// SwitchoverCommitted says that the source takes no more writes and this cluster does from the end
+// of the stop on, which begins (C8). Again: ends moved.
+type SwitchoverCommitted struct {
+	// The topic.
+	Topic core.TopicID
+	// Of this cluster's reign.
+	Era core.Era
+	// Where the source ends; all of it is to be here before this copy opens.
+	Ends []UngatedEnd
+}
+
+// Default sets every field to its default.
+func (m *SwitchoverCommitted) Default() {
+	*m = SwitchoverCommitted{}
+}
+
+func (m *SwitchoverCommitted) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, int64(m.Era))
+	b = wire.AppendArrayLen(b, len(m.Ends), flexible)
+	for i := range m.Ends {
+		b = m.Ends[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SwitchoverCommitted) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Era = core.Era(r.Int64())
+	if n := r.ArrayLen(flexible, 13); n > 0 {
+		m.Ends = make([]UngatedEnd, n)
+		for i := range m.Ends {
+			m.Ends[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SwitchoverEnded says that a switchover was refused or lifted: the source takes the writes as
+// before.
+type SwitchoverEnded struct {
+	// The topic.
+	Topic core.TopicID
+	// Why.
+	Text string
+}
+
+// Default sets every field to its default.
+func (m *SwitchoverEnded) Default() {
+	*m = SwitchoverEnded{}
+}
+
+func (m *SwitchoverEnded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendString(b, m.Text, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SwitchoverEnded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// FailoverHeard says that the old source has answered the news of a failover.
+type FailoverHeard struct {
+	// The topic.
+	Topic core.TopicID
+	// It takes no more writes.
+	Obeyed bool
+	// Why it does not obey.
+	Text string
+}
+
+// Default sets every field to its default.
+func (m *FailoverHeard) Default() {
+	*m = FailoverHeard{}
+}
+
+func (m *FailoverHeard) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendBool(b, m.Obeyed)
+	b = wire.AppendString(b, m.Text, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *FailoverHeard) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Obeyed = r.Bool()
+	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// EraSeen says under which era the source takes the topic's writes.
+type EraSeen struct {
+	// The topic.
+	Topic core.TopicID
+	// The source's.
+	Era core.Era
+}
+
+// Default sets every field to its default.
+func (m *EraSeen) Default() {
+	*m = EraSeen{}
+}
+
+func (m *EraSeen) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, int64(m.Era))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *EraSeen) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Era = core.Era(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // MirrorDeleted says that the mirror is gone.
 type MirrorDeleted struct {
 	// Its name.
@@ -1430,7 +1636,7 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 		}
 	}
 	m.Desired = r.Int8()
-	if n := r.ArrayLen(flexible, 118); n > 0 {
+	if n := r.ArrayLen(flexible, new(TopicRecord).least(version, flexible)); n > 0 {
 		m.Topics = make([]TopicRecord, n)
 		for i := range m.Topics {
 			m.Topics[i].readFrom(r, version, flexible)
@@ -1528,6 +1734,18 @@ func (TopicStopped) isDurable() {}
 func (TopicForgotten) isEvent()   {}
 func (TopicForgotten) isDurable() {}
 
+func (SwitchoverCommitted) isEvent()   {}
+func (SwitchoverCommitted) isDurable() {}
+
+func (SwitchoverEnded) isEvent()   {}
+func (SwitchoverEnded) isDurable() {}
+
+func (FailoverHeard) isEvent()   {}
+func (FailoverHeard) isDurable() {}
+
+func (EraSeen) isEvent()   {}
+func (EraSeen) isDurable() {}
+
 func (MirrorDeleted) isEvent()   {}
 func (MirrorDeleted) isDurable() {}
 
@@ -1575,7 +1793,7 @@ func EncodeEvent(e DurableEvent) []byte {
 	case TopicRecovered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 249), 0), 0, true)
 	case TopicStopping:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 250), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 250), 1), 1, true)
 	case StopUngated:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 251), 0), 0, true)
 	case StopDrained:
@@ -1592,6 +1810,14 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 257), 0), 0, true)
 	case TopicForgotten:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 258), 0), 0, true)
+	case SwitchoverCommitted:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 262), 0), 0, true)
+	case SwitchoverEnded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 263), 0), 0, true)
+	case FailoverHeard:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 264), 0), 0, true)
+	case EraSeen:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 265), 0), 0, true)
 	case MirrorDeleted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 259), 0), 0, true)
 	default:
@@ -1686,7 +1912,7 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicRecovered
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 250 && version >= 0 && version <= 0: // TopicStopping
+	case id == 250 && version >= 0 && version <= 1: // TopicStopping
 		var e TopicStopping
 		e.readFrom(&r, version, true)
 		out = e
@@ -1722,6 +1948,22 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicForgotten
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 262 && version >= 0 && version <= 0: // SwitchoverCommitted
+		var e SwitchoverCommitted
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 263 && version >= 0 && version <= 0: // SwitchoverEnded
+		var e SwitchoverEnded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 264 && version >= 0 && version <= 0: // FailoverHeard
+		var e FailoverHeard
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 265 && version >= 0 && version <= 0: // EraSeen
+		var e EraSeen
+		e.readFrom(&r, version, true)
+		out = e
 	case id == 259 && version >= 0 && version <= 0: // MirrorDeleted
 		var e MirrorDeleted
 		e.readFrom(&r, version, true)
@@ -1737,14 +1979,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 0), 0, true)
+	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 0) {
+	if r.Err() == nil && (version < 0 || version > 1) {
 		return fmt.Errorf("mirror: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -41,6 +41,38 @@ func (t Type) String() string {
 	return "ASYNC"
 }
 
+// Verb is how an operator ends mirroring (C8).
+type Verb int8
+
+const (
+	VerbStop       Verb = 0 // the draft's: leaves the source alone
+	VerbSwitchover Verb = 1 // the planned move: the source hands over, nothing is lost
+	VerbFailover   Verb = 2 // the disaster: the source is gone, and is told if it comes back
+)
+
+// String is the word people read.
+func (v Verb) String() string {
+	switch v {
+	case VerbStop:
+		return "stop"
+	case VerbSwitchover:
+		return "switchover"
+	case VerbFailover:
+		return "failover"
+	default:
+		return "unknown"
+	}
+}
+
+// Heard says what became of the news of a failover.
+type Heard int8
+
+const (
+	HeardNothing Heard = 0 // no answer yet, or nobody to ask
+	HeardObeyed  Heard = 1 // the old source takes no more writes
+	HeardRefused Heard = 2 // it goes on: split brain unless an operator decides
+)
+
 // Step is where a stopping topic stands. Each is left by one durable event, so that a restart resumes
 // there (C9).
 type Step int8

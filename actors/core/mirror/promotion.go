@@ -21,7 +21,7 @@ func (w *turn) promote() {
 	if t.phase() != CatchingUp || w.now.Mono < t.tryAfter || !t.Created {
 		return
 	}
-	if t.Pending != pendingNone && !registerEndsSaga {
+	if t.Pending != pendingNone && (t.Pending == pendingSwitchover || !registerEndsSaga) {
 		return
 	}
 	for _, l := range t.live {
@@ -90,6 +90,7 @@ func (w *turn) admitted(c RegisterAnswered) {
 	}
 	w.happen(TopicAdmitted{Topic: w.t.Topic, Epoch: c.Epoch})
 	w.happen(AdmissionNoted{Topic: w.t.Topic, At: w.now.Mono})
+	w.sawEra(c.Era)
 	if countAfterAnswer {
 		w.happen(FailuresForgotten{Topic: w.t.Topic})
 	}
@@ -100,6 +101,13 @@ func (w *turn) admitted(c RegisterAnswered) {
 	}
 	if !w.promoted() {
 		w.tell()
+	}
+}
+
+// sawEra notes the era that the source takes the writes under: a failover must begin one above it (C8).
+func (w *turn) sawEra(era core.Era) {
+	if era > w.t.Era && followSourceEra {
+		w.happen(EraSeen{Topic: w.t.Topic, Era: era})
 	}
 }
 

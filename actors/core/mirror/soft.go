@@ -95,6 +95,9 @@ func (t *topic) confirmed(ev EvidenceReported) {
 		l.gateEpoch, l.gateStart = e.SourceEpoch, e.GateStart
 	}
 	l.highest = max(l.highest, e.SourceEpoch)
+	if e.Floor != core.Unknown {
+		l.floor = e.Floor
+	}
 	if !t.Partitions[e.ID.Index].Armed && armedPartitionsOnly {
 		return
 	}

@@ -62,6 +62,7 @@ type live struct {
 	failures    int32
 	gateEpoch   core.LeaderEpoch // of the newest gate start stated under our registration
 	gateStart   core.Offset      // Unknown: none
+	floor       core.Offset      // newest that the source accepted under our registration; Unknown: none
 	claim       ClaimTime        // newest T of our registration, since the partition is armed
 	sent        int64            // when the newest confirmed request left; 0: no contact proven
 	sentWall    int64
@@ -73,6 +74,8 @@ const (
 	pendingRegister   = int8(1)
 	pendingUnregister = int8(2)
 	pendingStop       = int8(3)
+	pendingSwitchover = int8(4)
+	pendingFailover   = int8(5)
 )
 
 func newState(name string) *State {
@@ -80,7 +83,7 @@ func newState(name string) *State {
 }
 
 func newLive(n int) []live {
-	return slices.Repeat([]live{{highest: core.NoEpoch, zeroEpoch: core.NoEpoch, gateEpoch: core.NoEpoch, gateStart: core.Unknown}}, n)
+	return slices.Repeat([]live{{highest: core.NoEpoch, zeroEpoch: core.NoEpoch, gateEpoch: core.NoEpoch, gateStart: core.Unknown, floor: core.Unknown}}, n)
 }
 
 func newTopic(r TopicRecord) *topic {
@@ -97,6 +100,7 @@ func (t *topic) clone() *topic {
 func (t *topic) phase() Phase { return Phase(t.Phase) }
 func (t *topic) wants() Type  { return Type(t.Desired) }
 func (t *topic) step() Step   { return Step(t.Step) }
+func (t *topic) verb() Verb   { return Verb(t.Verb) }
 
 func (t *topic) armed() (k int32) {
 	for _, p := range t.Partitions {
@@ -151,7 +155,8 @@ func (t *topic) fact(name core.MirrorName) image.Fact {
 	}
 	return image.MirrorTopicChanged{ID: t.Topic, Topic: image.MirrorTopic{
 		Mirror: name, State: state, Session: t.Session, Incarnation: t.Incarnation,
-		Reporting: t.Standing, Epoch: t.Epoch, PinnedISR: t.MinISR, FollowUnclean: t.FollowUnclean,
+		Reporting: t.Standing, Epoch: t.Epoch, PinnedISR: t.MinISR, FollowUnclean: t.FollowUnclean, Era: t.Era,
+		Opening: t.phase() == Stopping || t.Pending == pendingSwitchover,
 	}}
 }
 

@@ -21,7 +21,7 @@ func (s *State) decideStop(now core.Now, c StopTopics) (out outcome) {
 			continue
 		}
 		w := s.turn(now, t)
-		answer.Topics = append(answer.Topics, w.stop())
+		answer.Topics = append(answer.Topics, w.leave(c.Verb))
 		w.into(&out)
 	}
 	if len(c.Exclude) > 0 {
@@ -30,6 +30,17 @@ func (s *State) decideStop(now core.Now, c StopTopics) (out outcome) {
 		out.Late = append(out.Late, WatchSource{Mirror: s.name, Config: s.config, Include: ev.Include, Exclude: ev.Exclude})
 	}
 	return reply(out, answer)
+}
+
+func (w *turn) leave(v Verb) TopicResult {
+	switch v {
+	case VerbSwitchover:
+		return w.switchover()
+	case VerbFailover:
+		return w.failover()
+	default:
+		return w.stop()
+	}
 }
 
 // stop is the draft's --stop (C8): legal from every state and without a source, since a dead source is what
@@ -108,6 +119,8 @@ func (w *turn) tickStop() {
 		if text, done := w.drained(); done {
 			w.happen(StopDrained{Topic: t.Topic, Text: text})
 			w.fence()
+		} else if t.Pending == pendingSwitchover && w.now.Mono >= t.sendDue {
+			w.send(t.attempt + 1)
 		}
 	default:
 		if w.now.Mono >= t.driveDue {

@@ -93,7 +93,12 @@ func (w *turn) send(attempt int32) {
 
 func (w *turn) message() Effect {
 	t := w.t
-	if t.Pending == pendingRegister {
+	switch t.Pending {
+	case pendingSwitchover:
+		return SendSupersede{Mirror: w.s.name, Config: w.s.config, Topic: t.Topic, Name: t.Name, Generation: t.Generation, Era: t.Era + 1, Attempt: t.attempt}
+	case pendingFailover:
+		return SendSupersede{Mirror: w.s.name, Config: w.s.config, Topic: t.Topic, Name: t.Name, Generation: t.Generation, Era: t.Era, Failover: true, Attempt: t.attempt}
+	case pendingRegister:
 		return SendRegister{
 			Mirror: w.s.name, Config: w.s.config, Topic: t.Topic, Name: t.Name, Generation: t.Generation,
 			Echo: t.Echo, Recovery: t.Recovery, Incarnation: t.Incarnation, MinISR: t.MinISR, Attempt: t.attempt,

@@ -18,8 +18,14 @@ func (d *decision) appendClient(c AppendBatch) {
 	case !s.leading():
 		refuse(perr.NotLeaderOrFollower, "")
 		return
+	case s.role != Writable && s.opening && openingAsksToWait:
+		refuse(perr.NotLeaderOrFollower, "the topic is about to be written here: ask again")
+		return
 	case s.role != Writable && mirrorsAreReadOnly:
 		refuse(perr.ReadOnlyTopic, "the topic is mirrored by "+string(s.mirror)+": only its source writes to it")
+		return
+	case s.fence.Number != 0 && fenceRefusesProduce:
+		refuse(s.fence.Code, s.fence.Text)
 		return
 	case c.Acks == -1 && s.admission.code != 0 && obeyAdmission:
 		refuse(s.admission.code, s.admission.text)

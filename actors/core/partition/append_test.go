@@ -71,6 +71,45 @@ func TestWhoMayAppend(t *testing.T) {
 	})
 }
 
+// C8: a client that arrives before the topic opens is asked to wait; READ_ONLY_TOPIC would make it give records up.
+func TestATopicThatIsAboutToOpenAsksToWait(t *testing.T) {
+	b := mirrored(t, 7)
+	lead := Lead{Epoch: b.s.epoch, Role: Mirroring, Mirror: b.s.mirror, Session: b.s.session, Replicas: []core.ReplicaID{1, 2}, Opening: true}
+	if b.do(lead).produce(-1, -1, -1, 1); b.refusal() != perr.NotLeaderOrFollower || b.s.leo != 1 {
+		t.Fatalf("got %v, LEO %d", b.refusal(), b.s.leo)
+	}
+	lead.Opening = false
+	if b.do(lead).produce(-1, -1, -1, 1); b.refusal() != perr.ReadOnlyTopic {
+		t.Fatalf("no longer opening: %v", b.refusal())
+	}
+}
+
+// C8: nothing is appended from the fence on, not for acks=1 either; what waits is confirmed as ever, and the view says
+// that LEO is final only once the fence is applied. Lifted, the topic takes batches again.
+func TestAFencedLeaderTakesNoBatchAndKeepsItsWaiters(t *testing.T) {
+	b := leader(t).produce(-1, -1, -1, 1)
+	waiting := b.ref
+	fenced := Lead{Epoch: 5, Role: Writable, Replicas: []core.ReplicaID{1, 2}, Fence: Fence{Number: 3, Code: perr.NotLeaderOrFollower, Text: "moves to dc2"}}
+	if v, _ := effect[PublishView](b.do(fenced)); v.View.Fence != 3 || v.View.LEO != 1 {
+		t.Fatalf("the view says %+v", v.View)
+	}
+	for _, acks := range []int16{-1, 1, 0} {
+		b.send(client(-1, -1, -1, 1), acks)
+		if r, refused := effect[RefuseProduce](b); !refused || r.Code != perr.NotLeaderOrFollower || r.Text != "moves to dc2" || b.s.leo != 1 {
+			t.Fatalf("acks=%d: %+v, LEO %d", acks, r, b.s.leo)
+		}
+	}
+	if a, ok := effect[AckProduce](b.do(Advanced{Epoch: 5, HW: 1, Confirmed: []core.RequestID{waiting}})); !ok || a.Ref != waiting {
+		t.Fatal("what waited at the fence was not confirmed")
+	}
+	if v, _ := effect[PublishView](b.do(Lead{Epoch: 6, Role: Writable, Replicas: []core.ReplicaID{1, 2}})); v.View.Fence != 0 {
+		t.Fatalf("still fenced: %+v", v.View)
+	}
+	if b.send(client(-1, -1, -1, 1), 1); b.s.leo != 2 {
+		t.Fatal("a lifted fence still refuses")
+	}
+}
+
 func TestAcks1IsAnsweredBehindTheLeadersOwnSync(t *testing.T) { // D26
 	b := leader(t).send(client(-1, -1, -1, 1), 1)
 	if a, ok := b.late[len(b.late)-1].(AckProduce); !ok || a.Base != 0 {

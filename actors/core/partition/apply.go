@@ -143,6 +143,7 @@ func (s *State) updateLead(c Lead) {
 		s.shown = s.readable()
 	}
 	s.role, s.mirror, s.session = c.Role, c.Mirror, max(s.session, c.Session)
+	s.fence, s.opening = c.Fence, c.Opening
 	for _, r := range c.Replicas {
 		if _, known := s.follower(r); !known && r != s.self {
 			s.followers = append(s.followers[:len(s.followers):len(s.followers)], follower{ID: r})

@@ -26,8 +26,18 @@ type Lead struct {
 	Epoch    core.LeaderEpoch
 	Role     Role
 	Mirror   core.MirrorName // set while Role is not Writable
+	Opening  bool            // it is about to become Writable
 	Session  core.MirrorSession
 	Replicas []core.ReplicaID // all assigned, this one included
+	Fence    Fence
+}
+
+// Fence refuses every client batch, whatever its acks: the topic's writes move to another cluster (C8). What waits
+// keeps waiting. Number 0: there is none.
+type Fence struct {
+	Number int64
+	Code   perr.Code
+	Text   string
 }
 
 // Follow makes this replica a follower of Leader (NoReplica: nobody leads). In the same event every

@@ -142,6 +142,7 @@ type View struct {
 	LEO      core.Offset      // durable, exclusive
 	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
 	Confirms bool             // a leader whose HW has passed its epoch start (KIP-207)
+	Fence    int64            // number of the fence that this leader applies: LEO is final in Epoch; 0: none
 	// Epochs is the leader-epoch history in the log: ascending, never mutated.
 	Epochs []EpochStart
 	Text   string // why the partition is not healthy, "" if it is

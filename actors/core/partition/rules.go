@@ -28,5 +28,7 @@ const (
 	resetDropsProducers        = true // C13: MIRROR_PID_RESET drops what could collide
 	resetKeepsIdempotent       = true // C13: dedup survives a failover from an armed mirror
 	mirrorsAreReadOnly         = true // F37: only the source writes
+	openingAsksToWait          = true // C8: a client that moves early keeps its records
+	fenceRefusesProduce        = true // C8: a topic that moves takes no batch, whatever its acks
 	raiseEpochAboveSource      = true // D23, E08: consumers must not see epochs above ours
 )

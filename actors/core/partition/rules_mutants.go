@@ -29,5 +29,7 @@ var (
 	resetDropsProducers        = rules.Kept("C13 resetDropsProducers")
 	resetKeepsIdempotent       = rules.Kept("C13 resetKeepsIdempotent")
 	mirrorsAreReadOnly         = rules.Kept("F37 mirrorsAreReadOnly")
+	openingAsksToWait          = rules.Kept("C8 openingAsksToWait")
+	fenceRefusesProduce        = rules.Kept("C8 fenceRefusesProduce")
 	raiseEpochAboveSource      = rules.Kept("D23 raiseEpochAboveSource")
 )

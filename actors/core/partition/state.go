@@ -64,6 +64,8 @@ type soft struct {
 	role       Role
 	mirror     core.MirrorName
 	session    core.MirrorSession
+	opening    bool
+	fence      Fence
 	hw         core.Offset
 	shown      core.Offset // as leader: the HW whose ledger entry is on disk
 	trouble    string

@@ -11,7 +11,7 @@ func Describe(s *State) View {
 		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
 		LogStart: s.logStart, HW: s.readable(), LSO: s.readable(), Coming: s.hw, LEO: s.leo, Adopted: s.adopted,
 		Confirms: s.leading() && s.readable() >= s.epochStart,
-		Epochs:   s.epochs, Text: s.trouble,
+		Fence:    s.fence.Number, Epochs: s.epochs, Text: s.trouble,
 	}
 }
 

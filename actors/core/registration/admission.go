@@ -18,6 +18,7 @@ func (s *State) decideRegister(c RegisterTopic) (out outcome) {
 		answer.Code, answer.Text = code, text
 		return reply(out, answer)
 	}
+	answer.Era = max(s.successions[c.Topic].Era, c.Source.Era)
 	content := CommandRecord{Echo: c.Echo, Recovery: c.Recovery, Incarnation: c.Incarnation, MinISR: c.MinISR}
 	e := s.entries[k]
 	if newest, text := e.superseded(c.Generation, content); text != "" {
@@ -115,6 +116,9 @@ func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text strin
 	}
 	if refuseCycle && (c.Key.Cluster == s.cluster || slices.Contains(c.Path, s.cluster)) {
 		return perr.InvalidClusterMirrorState, fmt.Sprintf("cluster %s would wait for itself: it gates behind cluster %s already", s.cluster, c.Key.Cluster), 0
+	}
+	if r := s.successions[k.Topic]; r.standing() == Superseded && !(s.entries[k].registered && r.by() != c.Key) && refuseAfterSuccession {
+		return perr.InvalidClusterMirrorState, fmt.Sprintf("cluster %s has taken over topic %q (era %d) and cluster %s takes no more writes of it: register there", r.Cluster, c.Source.Name, r.Next, s.cluster), 0
 	}
 	n := s.released(k)
 	if n == 0 || s.answersRelease(k, n, c) {

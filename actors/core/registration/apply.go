@@ -1,6 +1,7 @@
 package registration
 
 import (
+	"fmt"
 	"slices"
 
 	"lockstep/actors/core"
@@ -23,12 +24,15 @@ func apply(s *State, ev Event) {
 		e.registered, e.gates = false, nil
 		e.number(ev.Generation, ev.Content)
 		s.entries[k] = s.markersAfter(k, e, ev.Content)
+		s.endFence(ev.Topic, k.Mirror, "the mirror unregistered meanwhile")
 	case MirrorReleased:
 		s.release(ev)
 	case GateApplied:
 		s.applyGate(key(ev.Cluster, ev.Mirror, ev.Topic), ev.Epoch, ev.Gate)
 	case TopicDropped:
 		s.dropped[ev.Topic] = true
+		delete(s.successions, ev.Topic)
+		delete(s.draining, ev.Topic)
 		for k := range s.entries {
 			if k.Topic == ev.Topic {
 				delete(s.entries, k)
@@ -44,7 +48,9 @@ func apply(s *State, ev Event) {
 	case UngatingAnswered:
 		s.waiting = slices.DeleteFunc(s.waiting, func(w UngatingAwaited) bool { return w.Answer.Ref == ev.Ref })
 	default:
-		panic("registration: unknown event")
+		if !s.applySuccession(ev) {
+			panic("registration: unknown event")
+		}
 	}
 }
 
@@ -105,6 +111,7 @@ func (s *State) release(ev MirrorReleased) {
 		e.registered, e.gates, e.numbered = false, nil, false
 		e.marker = ev.Number
 		s.entries[k] = e
+		s.endFence(topic, at, fmt.Sprintf("an operator released the mirror meanwhile (release %d)", ev.Number))
 	}
 }
 

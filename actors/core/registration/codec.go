@@ -23,6 +23,10 @@ func (s *State) snapshot() []byte {
 		})
 	}
 	out.Dropped = slices.SortedFunc(maps.Keys(s.dropped), func(a, b core.TopicID) int { return slices.Compare(a[:], b[:]) })
+	out.Fences = s.fences
+	for _, t := range s.moving() {
+		out.Successions = append(out.Successions, s.successions[t])
+	}
 	return out.AppendTo(nil)
 }
 
@@ -43,6 +47,10 @@ func restore(cluster string, b []byte) (*State, error) {
 			generation: e.Generation, numbered: e.Numbered, content: e.Content,
 			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain,
 		}
+	}
+	s.fences = in.Fences
+	for _, r := range in.Successions {
+		s.successions[r.Topic] = r
 	}
 	for _, t := range in.Dropped {
 		s.dropped[t] = true

@@ -13,16 +13,19 @@ type Source struct {
 	Known      bool
 	Name       string
 	Partitions int32
-	Mirrored   bool // the topic follows a source itself and is not STOPPED
-	ProvenOnly bool // lockstep.sync.min.class=proven: no peer that can only report (R14)
+	Mirrored   bool     // the topic follows a source itself and is not STOPPED
+	ProvenOnly bool     // lockstep.sync.min.class=proven: no peer that can only report (R14)
+	Era        core.Era // under which this cluster took it over from another; 0: it never did
 }
 
-// Mode says what an Unregister is for. A wire request without it means ModeDemote (F53).
+// Mode says what a command of a destination is for. A wire Unregister without it means ModeDemote (F53).
 type Mode int8
 
 const (
-	ModeDemote Mode = 0 // the destination returns to ASYNC
-	ModeStop   Mode = 1 // the destination stops mirroring; the answer names the LEOs at un-gating
+	ModeDemote     Mode = 0 // Unregister: the destination returns to ASYNC
+	ModeStop       Mode = 1 // Unregister: the destination stops mirroring; the answer names the LEOs at un-gating
+	ModeSwitchover Mode = 3 // SupersedeTopic: fence, wait for the destination, hand over
+	ModeFailover   Mode = 4 // SupersedeTopic: the destination has taken over already
 )
 
 // RegisterTopic asks this source to gate acks on a destination, for one topic. The front sends one per
@@ -57,6 +60,37 @@ type UnregisterTopic struct {
 	Source     Source
 }
 
+// SupersedeTopic hands a topic's writes to the destination (C8). ModeSwitchover is answered when it is done, over, or a
+// second old; the destination repeats it until it has an outcome. ModeFailover states a fact. Answered with
+// SupersedeAnswered.
+type SupersedeTopic struct {
+	Ref        core.RequestID
+	Key        core.MirrorKey
+	Topic      core.TopicID
+	Name       string
+	Generation core.Generation
+	Mode       Mode
+	Era        core.Era // ModeFailover: the destination's; ModeSwitchover: the least it may become, 0 for any
+	Source     Source
+	Patience   int64 // ns until a fence is lifted by itself (lockstep.switchover.timeout.ms)
+}
+
+// ReportFenced comes from a partition leader that applies a fence, whenever its LEO or floors change.
+type ReportFenced struct {
+	ID          core.PartitionID
+	Number      int64 // of the fence
+	LeaderEpoch core.LeaderEpoch
+	LEO         core.Offset // durable, and final in LeaderEpoch
+	Floors      []GateFloor
+}
+
+// GateFloor is the accepted floor of one mirror, in the leader's epoch; Unknown: none.
+type GateFloor struct {
+	Key   core.MirrorKey
+	Epoch core.RegistrationEpoch
+	Floor core.Offset
+}
+
 // ReleaseMirror is the operator's --release-sync at the source: API 109 with mode RELEASE. The cluster
 // of the destination is found by the mirror's name. No Topics: the whole mirror, with a mirror marker that
 // stays (F35). Forget also gives the name free for another cluster (F33). Answered with ReleaseAnswered.
@@ -66,6 +100,7 @@ type ReleaseMirror struct {
 	Topics []core.TopicID // patterns are resolved by the caller
 	Forget bool           // only without Topics
 	DryRun bool
+	Force  bool // also topics that the mirror has taken over: this cluster takes their writes again
 }
 
 // ReportGate comes from a partition leader, once its high watermark waits for the mirror (D17).
@@ -99,8 +134,12 @@ type ReportTold struct {
 type DropTopic struct{ Topic core.TopicID }
 
 // Resume is the first command after a replay, before any election. Topics are all that exist; entries of
-// others are dropped. It publishes the full set of facts and the ledger.
-type Resume struct{ Topics []core.TopicID }
+// others are dropped. It publishes the full set of facts and the ledger. Patience is given to every fence anew: leaders
+// begin to report only now.
+type Resume struct {
+	Topics   []core.TopicID
+	Patience int64
+}
 
 // Describe is answered with Described.
 type Describe struct{ Ref core.RequestID }
@@ -110,6 +149,8 @@ type Tick struct{}
 
 func (RegisterTopic) isCommand()   {}
 func (UnregisterTopic) isCommand() {}
+func (SupersedeTopic) isCommand()  {}
+func (ReportFenced) isCommand()    {}
 func (ReleaseMirror) isCommand()   {}
 func (ReportGate) isCommand()      {}
 func (ReportUngated) isCommand()   {}

@@ -1,6 +1,8 @@
 package registration
 
 import (
+	"slices"
+
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
 )
@@ -13,6 +15,10 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.decideRegister(c)
 	case UnregisterTopic:
 		return s.decideUnregister(now, c)
+	case SupersedeTopic:
+		return s.decideSupersede(now, c)
+	case ReportFenced:
+		return s.decideFenced(c)
 	case ReleaseMirror:
 		return s.decideRelease(c)
 	case ReportGate:
@@ -27,7 +33,7 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case DropTopic:
 		return s.decideDrop(c)
 	case Resume:
-		return s.decideResume(c)
+		return s.decideResume(now, c)
 	case Describe:
 		return outcome{Late: []Effect{Described{Ref: c.Ref, Ledger: describe(s)}}}
 	case Tick:
@@ -73,6 +79,11 @@ func (s *State) registrations() map[core.TopicID]image.Registrations {
 		}
 		all[k.Topic] = r
 	}
+	for id, moving := range s.successions {
+		r := all[id]
+		r.Era, r.Fence = moving.Era, moving.refusal(id)
+		all[id] = r
+	}
 	return all
 }
 
@@ -90,34 +101,35 @@ func (s *State) ledger() Ledger {
 
 // decideResume derives everything again from the journal, before any partition accepts produce: a
 // registration dropped here would leave its topic un-gated under a standing claim (C10, F41).
-func (s *State) decideResume(c Resume) (out outcome) {
+func (s *State) decideResume(now core.Now, c Resume) (out outcome) {
 	exists := make(map[core.TopicID]bool, len(c.Topics))
 	for _, t := range c.Topics {
 		exists[t] = true
 	}
-	var topics []core.TopicID
-	for _, k := range s.keys() {
-		if len(topics) > 0 && topics[len(topics)-1] == k.Topic {
-			continue
-		}
-		topics = append(topics, k.Topic)
-		if !exists[k.Topic] || !keepOverRestart {
-			out.Events = append(out.Events, TopicDropped{k.Topic})
+	topics := s.known()
+	for _, id := range topics {
+		if !exists[id] || !keepOverRestart {
+			out.Events = append(out.Events, TopicDropped{id})
 		}
 	}
-	return s.publish(out, topics...)
+	next := s.after(out.Events)
+	out = s.publish(out, topics...)
+	for _, id := range next.moving() {
+		if next.successions[id].standing() == Fenced {
+			out = armFence(now, out, id, c.Patience)
+		}
+	}
+	return out
 }
 
 // decideDrop closes the gates of a deleted topic. A topic created later under the same name has another id
 // and starts without any of this (F34).
 func (s *State) decideDrop(c DropTopic) (out outcome) {
-	for k := range s.entries {
-		if k.Topic == c.Topic && closeGatesOfDeleted {
-			out.Events = append(out.Events, TopicDropped(c))
-			return s.publish(out, c.Topic)
-		}
+	if !slices.Contains(s.known(), c.Topic) || !closeGatesOfDeleted {
+		return out
 	}
-	return out
+	out.Events = append(out.Events, TopicDropped(c))
+	return s.answerAsking(s.publish(out, c.Topic), c.Topic)
 }
 
 // decideGate notes from where on a leader gates (D17). A leader that applied a registration which has ended

@@ -11,6 +11,21 @@ import (
 type Description struct {
 	Registrations []Registration
 	Owners        []Owner
+	Successions   []Succession // by topic
+}
+
+// Succession says who takes, or is taking, a topic's writes over (C8).
+type Succession struct {
+	Topic    core.TopicID
+	Name     string
+	Standing Standing
+	Era      core.Era       // under which this cluster takes, or took, its writes
+	By       core.MirrorKey // while fenced or superseded
+	Next     core.Era       // of By
+	Planned  bool           // a switchover, else a failover
+	Ends     []End
+	Text     string // while fenced what is missing, else why the newest fence was lifted
+	Ignored  int64  // claims of an era, since this process started, by clusters that may not make them
 }
 
 // Owner says which cluster holds a mirror name (F33), and the newest release of that mirror.
@@ -49,6 +64,20 @@ func describe(s *State) (d Description) {
 			Released: s.released(k), Incarnation: e.incarnation, MinISR: e.minISR,
 			Gates: gateStarts(e.gates), Partitions: e.partitions, Plain: e.plain,
 		})
+	}
+	for _, id := range s.spokenOf() {
+		r := s.successions[id]
+		row := Succession{
+			Topic: id, Name: r.Name, Standing: r.standing(), Era: r.Era, By: r.by(), Next: r.Next, Planned: r.Planned,
+			Text: r.Text, Ignored: s.ignored[id],
+		}
+		for _, e := range r.Ends {
+			row.Ends = append(row.Ends, End(e))
+		}
+		if r.standing() == Fenced {
+			row.Text = missing(s.draining[id], s.entries[LedgerKey{r.by(), id}].partitions)
+		}
+		d.Successions = append(d.Successions, row)
 	}
 	return d
 }

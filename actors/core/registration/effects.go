@@ -25,6 +25,7 @@ type RegisterAnswered struct {
 	Number core.ReleaseNumber
 	// Newest is set when the command is superseded (code 952): the newest generation known of the key.
 	Newest core.Generation
+	Era    core.Era // under which this cluster takes the topic's writes
 }
 
 // GateStart says from where on a leader gates.
@@ -45,6 +46,36 @@ type UnregisterAnswered struct {
 	// LEO is, for ModeStop, each partition's log end at un-gating, by index; Unknown where no leader
 	// answered within a second. Nil when nothing was registered.
 	LEO []core.Offset
+}
+
+// Outcome says how a switchover or failover stands at the source.
+type Outcome int8
+
+const (
+	OutcomeNone       Outcome = 0 // refused, see Code
+	OutcomeFencing    Outcome = 1 // under way: ask again
+	OutcomeSuperseded Outcome = 2 // the mirror's cluster takes the topic's writes from now on
+	OutcomeEnded      Outcome = 3 // lifted before that: this cluster takes them as before
+)
+
+// SupersedeAnswered answers SupersedeTopic.
+type SupersedeAnswered struct {
+	Ref     core.RequestID
+	Topic   core.TopicID
+	Name    string
+	Code    perr.Code
+	Text    string // with OutcomeFencing what is missing, with OutcomeEnded why
+	Outcome Outcome
+	Era     core.Era        // of the mirror's reign; with a refusal the newest known here
+	Newest  core.Generation // set when superseded by a newer command, as in RegisterAnswered
+	Ends    []End           // a switchover's: where every partition ends, by index
+}
+
+// End is where a fenced partition ends.
+type End struct {
+	Partition   int32
+	LeaderEpoch core.LeaderEpoch
+	LEO         core.Offset
 }
 
 // ReleaseAnswered answers ReleaseMirror.
@@ -124,11 +155,13 @@ func (l Ledger) Look(key core.MirrorKey, topic core.TopicID) (LedgerEntry, bool)
 
 func (e RegisterAnswered) ReplyTo() core.RequestID   { return e.Ref }
 func (e UnregisterAnswered) ReplyTo() core.RequestID { return e.Ref }
+func (e SupersedeAnswered) ReplyTo() core.RequestID  { return e.Ref }
 func (e ReleaseAnswered) ReplyTo() core.RequestID    { return e.Ref }
 func (e Described) ReplyTo() core.RequestID          { return e.Ref }
 
 func (RegisterAnswered) isEffect()   {}
 func (UnregisterAnswered) isEffect() {}
+func (SupersedeAnswered) isEffect()  {}
 func (ReleaseAnswered) isEffect()    {}
 func (Described) isEffect()          {}
 func (Publish) isEffect()            {}

@@ -50,11 +50,46 @@ type UngatedReported struct {
 // UngatingAnswered says that the answer left.
 type UngatingAnswered struct{ Ref core.RequestID }
 
+// FenceArmed says when a fence is lifted by itself.
+type FenceArmed struct {
+	Topic    core.TopicID
+	Deadline int64 // mono ns
+}
+
+// FenceReported is the newest report of a leader that applies a fence.
+type FenceReported struct {
+	Topic  core.TopicID
+	Report FenceReport
+}
+
+// FenceAwaited says that the answer to a switchover waits for its outcome.
+type FenceAwaited struct {
+	Answer   SupersedeAnswered
+	By       core.MirrorKey
+	Deadline int64 // mono ns
+}
+
+// FenceAnswered says that the answer left.
+type FenceAnswered struct{ Ref core.RequestID }
+
+// EraIgnored counts claims of an era by somebody who may not make it.
+type EraIgnored struct{ Topic core.TopicID }
+
+func (FenceArmed) isEvent()       {}
+func (FenceReported) isEvent()    {}
+func (FenceAwaited) isEvent()     {}
+func (FenceAnswered) isEvent()    {}
+func (EraIgnored) isEvent()       {}
 func (DestinationTold) isEvent()  {}
 func (UngatingAwaited) isEvent()  {}
 func (UngatedReported) isEvent()  {}
 func (UngatingAnswered) isEvent() {}
 
+func (FenceArmed) isVolatile()       {}
+func (FenceReported) isVolatile()    {}
+func (FenceAwaited) isVolatile()     {}
+func (FenceAnswered) isVolatile()    {}
+func (EraIgnored) isVolatile()       {}
 func (DestinationTold) isVolatile()  {}
 func (UngatingAwaited) isVolatile()  {}
 func (UngatedReported) isVolatile()  {}

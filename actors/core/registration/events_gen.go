@@ -59,7 +59,7 @@ type CommandRecord struct {
 	Incarnation core.Incarnation
 	// Of the destination, pinned.
 	MinISR int32
-	// Of an Unregister: 0 demote, 1 stop.
+	// Of an Unregister: 0 demote, 1 stop. Else 0 Register, 3 switchover, 4 failover.
 	Mode int8
 }
 
@@ -382,6 +382,316 @@ func (m *TopicDropped) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// EndRecord is where a fenced partition ends.
+type EndRecord struct {
+	// The partition.
+	Partition int32
+	// Of the leader that stated it.
+	LeaderEpoch core.LeaderEpoch
+	// Its LEO, exclusive; on the successor's whole maximal ISR, too.
+	LEO core.Offset
+}
+
+// Default sets every field to its default.
+func (m *EndRecord) Default() {
+	*m = EndRecord{}
+}
+
+func (m *EndRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt32(b, m.Partition)
+	b = wire.AppendInt32(b, int32(m.LeaderEpoch))
+	b = wire.AppendInt64(b, int64(m.LEO))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *EndRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Partition = r.Int32()
+	m.LeaderEpoch = core.LeaderEpoch(r.Int32())
+	m.LEO = core.Offset(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TopicFenced says that the topic takes no produce here while a mirror takes over (C8).
+type TopicFenced struct {
+	// The destination.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The topic.
+	Topic core.TopicID
+	// The topic's name, a label.
+	Name string
+	// Of the fence, never used before.
+	Number int64
+	// That begins when the mirror has taken over.
+	Era core.Era
+	// Of the command.
+	Generation core.Generation
+	// The command.
+	Content CommandRecord
+}
+
+// Default sets every field to its default.
+func (m *TopicFenced) Default() {
+	*m = TopicFenced{}
+	m.Content.Default()
+}
+
+func (m *TopicFenced) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendString(b, m.Name, flexible)
+	b = wire.AppendInt64(b, m.Number)
+	b = wire.AppendInt64(b, int64(m.Era))
+	b = wire.AppendInt64(b, int64(m.Generation))
+	b = m.Content.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicFenced) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	m.Topic = core.TopicID(r.UUID())
+	m.Name = r.String(flexible)
+	m.Number = r.Int64()
+	m.Era = core.Era(r.Int64())
+	m.Generation = core.Generation(r.Int64())
+	m.Content.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// FenceLifted says that nobody took over and the topic takes produce again.
+type FenceLifted struct {
+	// The topic.
+	Topic core.TopicID
+	// Of the fence.
+	Number int64
+	// Why.
+	Text string
+}
+
+// Default sets every field to its default.
+func (m *FenceLifted) Default() {
+	*m = FenceLifted{}
+}
+
+func (m *FenceLifted) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, m.Number)
+	b = wire.AppendString(b, m.Text, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *FenceLifted) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Number = r.Int64()
+	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TopicSuperseded says that another cluster takes the topic's writes from now on: the commit point
+// of a switchover, or a failover heard of (C8).
+type TopicSuperseded struct {
+	// The successor.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The topic.
+	Topic core.TopicID
+	// The topic's name, a label.
+	Name string
+	// Of the fence.
+	Number int64
+	// The successor's.
+	Era core.Era
+	// A switchover, else a failover.
+	Planned bool
+	// Of the command.
+	Generation core.Generation
+	// The command.
+	Content CommandRecord
+	// All partitions, by index; empty after a failover.
+	Ends []EndRecord
+}
+
+// Default sets every field to its default.
+func (m *TopicSuperseded) Default() {
+	*m = TopicSuperseded{}
+	m.Content.Default()
+}
+
+func (m *TopicSuperseded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendString(b, m.Name, flexible)
+	b = wire.AppendInt64(b, m.Number)
+	b = wire.AppendInt64(b, int64(m.Era))
+	b = wire.AppendBool(b, m.Planned)
+	b = wire.AppendInt64(b, int64(m.Generation))
+	b = m.Content.appendTo(b, version, flexible)
+	b = wire.AppendArrayLen(b, len(m.Ends), flexible)
+	for i := range m.Ends {
+		b = m.Ends[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicSuperseded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	m.Topic = core.TopicID(r.UUID())
+	m.Name = r.String(flexible)
+	m.Number = r.Int64()
+	m.Era = core.Era(r.Int64())
+	m.Planned = r.Bool()
+	m.Generation = core.Generation(r.Int64())
+	m.Content.readFrom(r, version, flexible)
+	if n := r.ArrayLen(flexible, 17); n > 0 {
+		m.Ends = make([]EndRecord, n)
+		for i := range m.Ends {
+			m.Ends[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SuccessionEnded says that an operator made this cluster take the topic's writes again, by a
+// forced release.
+type SuccessionEnded struct {
+	// The topic.
+	Topic core.TopicID
+	// That begins here.
+	Era core.Era
+}
+
+// Default sets every field to its default.
+func (m *SuccessionEnded) Default() {
+	*m = SuccessionEnded{}
+}
+
+func (m *SuccessionEnded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, int64(m.Era))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SuccessionEnded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Era = core.Era(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SuccessionRecord is who takes a topic over from this cluster.
+type SuccessionRecord struct {
+	// The topic.
+	Topic core.TopicID
+	// The topic's name, a label.
+	Name string
+	// Under which this cluster takes, or took, its writes.
+	Era core.Era
+	// 0 takes writes, 1 fenced, 2 superseded.
+	Standing int8
+	// Of the fence.
+	Number int64
+	// The successor.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The successor's era.
+	Next core.Era
+	// A switchover, else a failover.
+	Planned bool
+	// Of the command.
+	Generation core.Generation
+	// All partitions, by index, once superseded by a switchover.
+	Ends []EndRecord
+	// Why the newest fence was lifted.
+	Text string
+}
+
+// Default sets every field to its default.
+func (m *SuccessionRecord) Default() {
+	*m = SuccessionRecord{}
+}
+
+func (m *SuccessionRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendString(b, m.Name, flexible)
+	b = wire.AppendInt64(b, int64(m.Era))
+	b = wire.AppendInt8(b, m.Standing)
+	b = wire.AppendInt64(b, m.Number)
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendInt64(b, int64(m.Next))
+	b = wire.AppendBool(b, m.Planned)
+	b = wire.AppendInt64(b, int64(m.Generation))
+	b = wire.AppendArrayLen(b, len(m.Ends), flexible)
+	for i := range m.Ends {
+		b = m.Ends[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendString(b, m.Text, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SuccessionRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Name = r.String(flexible)
+	m.Era = core.Era(r.Int64())
+	m.Standing = r.Int8()
+	m.Number = r.Int64()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	m.Next = core.Era(r.Int64())
+	m.Planned = r.Bool()
+	m.Generation = core.Generation(r.Int64())
+	if n := r.ArrayLen(flexible, 17); n > 0 {
+		m.Ends = make([]EndRecord, n)
+		for i := range m.Ends {
+			m.Ends[i].readFrom(r, version, flexible)
+		}
+	}
+	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // EntryRecord is one key of the ledger.
 type EntryRecord struct {
 	// The destination.
@@ -543,6 +853,10 @@ type Snapshot struct {
 	Entries []EntryRecord
 	// Deleted topics that had entries, sorted: a late Register of one is refused.
 	Dropped []core.TopicID
+	// Newest fence number given out.
+	Fences int64
+	// Sorted.
+	Successions []SuccessionRecord
 }
 
 // Default sets every field to its default.
@@ -563,6 +877,15 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Dropped), flexible)
 	for i := range m.Dropped {
 		b = wire.AppendUUID(b, [16]byte(m.Dropped[i]))
+	}
+	if version >= 2 {
+		b = wire.AppendInt64(b, m.Fences)
+	}
+	if version >= 2 {
+		b = wire.AppendArrayLen(b, len(m.Successions), flexible)
+		for i := range m.Successions {
+			b = m.Successions[i].appendTo(b, version, flexible)
+		}
 	}
 	if flexible {
 		b = append(b, 0)
@@ -591,6 +914,17 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Dropped[i] = core.TopicID(r.UUID())
 		}
 	}
+	if version >= 2 {
+		m.Fences = r.Int64()
+	}
+	if version >= 2 {
+		if n := r.ArrayLen(flexible, 56); n > 0 {
+			m.Successions = make([]SuccessionRecord, n)
+			for i := range m.Successions {
+				m.Successions[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -614,6 +948,18 @@ func (GateApplied) isDurable() {}
 func (TopicDropped) isEvent()   {}
 func (TopicDropped) isDurable() {}
 
+func (TopicFenced) isEvent()   {}
+func (TopicFenced) isDurable() {}
+
+func (FenceLifted) isEvent()   {}
+func (FenceLifted) isDurable() {}
+
+func (TopicSuperseded) isEvent()   {}
+func (TopicSuperseded) isDurable() {}
+
+func (SuccessionEnded) isEvent()   {}
+func (SuccessionEnded) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -629,6 +975,14 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 204), 0), 0, true)
 	case TopicDropped:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 205), 0), 0, true)
+	case TopicFenced:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 215), 0), 0, true)
+	case FenceLifted:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 216), 0), 0, true)
+	case TopicSuperseded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 217), 0), 0, true)
+	case SuccessionEnded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 218), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("registration: %T is not a durable event of this machine", e))
 	}
@@ -665,6 +1019,22 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicDropped
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 215 && version >= 0 && version <= 0: // TopicFenced
+		var e TopicFenced
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 216 && version >= 0 && version <= 0: // FenceLifted
+		var e FenceLifted
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 217 && version >= 0 && version <= 0: // TopicSuperseded
+		var e TopicSuperseded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 218 && version >= 0 && version <= 0: // SuccessionEnded
+		var e SuccessionEnded
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("registration: event id %d version %d is unknown to this program", id, version)
 	}
@@ -676,14 +1046,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
+	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 1) {
+	if r.Err() == nil && (version < 0 || version > 2) {
 		return fmt.Errorf("registration: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

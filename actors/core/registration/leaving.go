@@ -28,6 +28,13 @@ func (s *State) decideUnregister(now core.Now, c UnregisterTopic) (out outcome) 
 		answer.Code, answer.Text, answer.Newest = perr.InvalidSyncRegistration, text, newest
 		return reply(out, answer)
 	}
+	if r := s.successions[c.Topic]; r.is(Superseded, c.Key) && supersededKeepsGates {
+		// The mirror has opened: an Unregister that it sent before would acknowledge what it does not have (I46).
+		answer.Code = perr.InvalidClusterMirrorState
+		answer.Text = fmt.Sprintf("cluster %s has taken over topic %q (era %d): what waits here is not acknowledged any more", r.Cluster, c.Source.Name, r.Next)
+		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, answer.Code)
+		return reply(out, answer)
+	}
 	if !e.registered {
 		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, perr.None)
 		return reply(out, answer)
@@ -36,7 +43,7 @@ func (s *State) decideUnregister(now core.Now, c UnregisterTopic) (out outcome) 
 		Cluster: c.Key.Cluster, Mirror: c.Key.Mirror, Topic: c.Topic,
 		Epoch: e.epoch, Generation: c.Generation, Content: content,
 	}}
-	out = s.publish(out, c.Topic)
+	out = s.answerAsking(s.publish(out, c.Topic), c.Topic)
 	if c.Mode != ModeStop || !namesUngatedEnd {
 		return reply(out, answer)
 	}
@@ -78,7 +85,7 @@ func (s *State) decideTick(now core.Now) (out outcome) {
 			out.Late = append(out.Late, w.Answer)
 		}
 	}
-	return out
+	return s.tickFences(now, out)
 }
 
 // decideRelease is the operator's release. It always takes a new number, also when the key is released
@@ -99,7 +106,7 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 		return reply(out, answer)
 	}
 	var released []core.TopicID
-	answer.Topics, released = s.toRelease(at, c.Topics)
+	answer.Topics, released = s.toRelease(at, c)
 	if c.DryRun || !whole && len(released) == 0 {
 		return reply(out, answer)
 	}
@@ -111,7 +118,8 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	out.Events = []Event{MirrorReleased{
 		Cluster: at.Cluster, Mirror: at.Mirror, Number: number, Whole: whole, Topics: released, Forgotten: c.Forget,
 	}}
-	out = s.publish(out, released...)
+	out.Events = append(out.Events, s.takenBack(at, released)...)
+	out = s.answerAsking(s.publish(out, released...), released...)
 	notice := NotifyReleased{Key: at, Number: number}
 	if !whole {
 		notice.Topics = released
@@ -120,17 +128,27 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	return reply(out, answer)
 }
 
-// toRelease lists the topics of a release: those named, or every topic the mirror has an entry for.
-func (s *State) toRelease(at core.MirrorKey, named []core.TopicID) (rows []ReleasedTopic, released []core.TopicID) {
+// toRelease lists the topics of a release: those named, or every topic the mirror has an entry for. A topic that the
+// mirror has taken over is left out unless the operator forces it: from then on two clusters would take its writes (C8).
+func (s *State) toRelease(at core.MirrorKey, c ReleaseMirror) (rows []ReleasedTopic, released []core.TopicID) {
+	named, refused := c.Topics, []core.TopicID{}
 	for _, k := range s.keys() {
 		if k.Mirror != at || len(named) > 0 && !slices.Contains(named, k.Topic) {
+			continue
+		}
+		if r := s.successions[k.Topic]; r.is(Superseded, at) && !c.Force && releaseEndsAtSuccession {
+			refused = append(refused, k.Topic)
+			rows = append(rows, ReleasedTopic{
+				Topic: k.Topic, Name: s.entries[k].name, Gated: true, Code: perr.InvalidClusterMirrorState,
+				Text: fmt.Sprintf("cluster %s has taken over topic %q (era %d): releasing it would let two clusters take its writes; --force does so", at.Cluster, s.entries[k].name, r.Next),
+			})
 			continue
 		}
 		released = append(released, k.Topic)
 		rows = append(rows, ReleasedTopic{Topic: k.Topic, Name: s.entries[k].name, Gated: s.entries[k].registered})
 	}
 	for _, t := range named {
-		if !slices.Contains(released, t) {
+		if !slices.Contains(released, t) && !slices.Contains(refused, t) {
 			rows = append(rows, ReleasedTopic{
 				Topic: t, Code: perr.InvalidSyncRegistration,
 				Text: fmt.Sprintf("mirror %q never registered topic %s in cluster %s", at.Mirror, t, s.cluster),
@@ -138,6 +156,16 @@ func (s *State) toRelease(at core.MirrorKey, named []core.TopicID) (rows []Relea
 		}
 	}
 	return rows, released
+}
+
+// takenBack ends the successions that a forced release covers, under an era above the successor's.
+func (s *State) takenBack(at core.MirrorKey, released []core.TopicID) (events []Event) {
+	for _, t := range released {
+		if r := s.successions[t]; r.is(Superseded, at) {
+			events = append(events, SuccessionEnded{Topic: t, Era: r.Next + 1})
+		}
+	}
+	return events
 }
 
 // ownCounter numbers releases of a topic and of the mirror apart, which lets an old number of one pass for a

@@ -16,11 +16,19 @@ type State struct {
 	mirrors   map[core.MirrorKey]mirror
 	entries   map[LedgerKey]entry
 	dropped   map[core.TopicID]bool // deleted topics that had entries
+	fences    int64                 // newest fence number given out: never used twice
+	// successions are values, like entries. Topics that no mirror ever took over or tried to are not in it.
+	successions map[core.TopicID]SuccessionRecord
 
 	// Soft: losing it costs a plain peer one refusal, and a stop its list of LEOs.
 	version int64
 	told    map[LedgerKey]core.ReleaseNumber
 	waiting []UngatingAwaited
+
+	// Soft: leaders report again, a destination asks again.
+	draining map[core.TopicID]draining
+	asking   []FenceAwaited
+	ignored  map[core.TopicID]int64 // claims of an era that were not obeyed
 }
 
 type mirror struct {
@@ -52,6 +60,8 @@ func newState(cluster string) *State {
 		entries: map[LedgerKey]entry{},
 		dropped: map[core.TopicID]bool{},
 		told:    map[LedgerKey]core.ReleaseNumber{},
+
+		successions: map[core.TopicID]SuccessionRecord{}, draining: map[core.TopicID]draining{}, ignored: map[core.TopicID]int64{},
 	}
 }
 
@@ -85,6 +95,8 @@ func (s *State) after(events []Event) *State {
 		cluster: s.cluster, lastEpoch: s.lastEpoch, version: s.version,
 		mirrors: maps.Clone(s.mirrors), entries: maps.Clone(s.entries), dropped: maps.Clone(s.dropped),
 		told: maps.Clone(s.told), waiting: slices.Clone(s.waiting),
+		fences: s.fences, successions: maps.Clone(s.successions), draining: maps.Clone(s.draining),
+		asking: slices.Clone(s.asking), ignored: maps.Clone(s.ignored),
 	}
 	for _, ev := range events {
 		apply(next, ev)
@@ -95,6 +107,16 @@ func (s *State) after(events []Event) *State {
 // keys lists the entries in a fixed order: topic, cluster, mirror.
 func (s *State) keys() []LedgerKey {
 	return slices.SortedFunc(maps.Keys(s.entries), compareKeys)
+}
+
+// known lists the topics that have entries or a succession, sorted.
+func (s *State) known() []core.TopicID {
+	list := s.moving()
+	for _, k := range s.keys() {
+		list = append(list, k.Topic)
+	}
+	slices.SortFunc(list, func(a, b core.TopicID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(list)
 }
 
 func compareKeys(a, b LedgerKey) int {

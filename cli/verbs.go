@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"lockstep/protocol/admin"
+	"lockstep/protocol/messages"
+)
+
+// candidates is how the destinations of one source compare as targets of a failover (ruling C15).
+const candidates = "To choose among several destinations of one source, compare --failover --preview of each, partition by partition: " +
+	"ARMED before UNARMED; among ARMED the higher SOURCE-EPOCH, then the higher FLOOR; among UNARMED the later T, then the higher SOURCE-EPOCH, " +
+	"then the higher FLOOR. Never by LOG-END: it counts records that were never acknowledged."
+
+// verbRow is what became of one topic, as JSON.
+type verbRow struct {
+	Mirror  string `json:"mirror"`
+	Topic   string `json:"topic"`
+	Verb    string `json:"verb"`
+	State   string `json:"state"`
+	Era     int64  `json:"era"`
+	Warning string `json:"warning"`
+	Error   string `json:"error"`
+}
+
+func (c *mirrorsCommand) switchover(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	return c.take(ctx, w, cl, "switchover", cl.SwitchTopics)
+}
+
+func (c *mirrorsCommand) failover(ctx context.Context, w io.Writer, cl *admin.Client) error {
+	return c.take(ctx, w, cl, "failover", cl.FailTopics)
+}
+
+// take moves the writes of topics to this cluster. Topics that are writable here already are left alone, so that the
+// command can be repeated.
+func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client, verb string, begin func(context.Context, string, []string) ([]admin.TopicResult, error)) error {
+	if c.Preview {
+		return c.preview(ctx, w, cl)
+	}
+	names, err := c.matching(ctx, cl)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	results, err := begin(ctx, c.Mirror, names)
+	if err != nil {
+		return err
+	}
+	progress := w
+	if c.JSON {
+		progress = io.Discard
+	}
+	done, err := report(progress, results)
+	if len(done) > 0 {
+		fmt.Fprintf(progress, "Began a %s of %d topic(s) of mirror %s: %s\n", verb, len(done), c.Mirror, done)
+	}
+	if c.Wait && len(done) > 0 {
+		ended := c.untilTaken(ctx, progress, cl, done)
+		if ended == nil {
+			fmt.Fprintf(progress, "Writable here after %s: point the producers at this cluster\n", time.Since(started).Round(time.Millisecond))
+		}
+		err = errors.Join(err, ended)
+	}
+	if !c.JSON {
+		return err
+	}
+	return errors.Join(err, c.printVerb(ctx, w, cl, verb, results))
+}
+
+// untilTaken waits for the end of a switchover or failover. A switchover may end with the source keeping the writes.
+func (c *mirrorsCommand) untilTaken(ctx context.Context, w io.Writer, cl *admin.Client, names []string) error {
+	var kept []error
+	err := c.until(ctx, w, cl, names, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
+		if t.SwitchingOver || t.Phase == "STOPPING" {
+			return false
+		}
+		if t.Phase != "STOPPED" {
+			kept = append(kept, fmt.Errorf("topic %s was not switched over: %s", printable(t.TopicName), printable(value(t.ErrorMessage))))
+		}
+		return true
+	})
+	return errors.Join(append(kept, err)...)
+}
+
+func (c *mirrorsCommand) printVerb(ctx context.Context, w io.Writer, cl *admin.Client, verb string, results []admin.TopicResult) error {
+	mirrors, err := cl.Describe(ctx, c.Mirror)
+	if err != nil {
+		return err
+	}
+	rows := []verbRow{}
+	for _, r := range results {
+		row := verbRow{Mirror: c.Mirror, Topic: r.Topic, Verb: verb, Warning: r.Warning}
+		for _, m := range mirrors {
+			for _, t := range m.Topics {
+				if t.TopicName == r.Topic {
+					row.State, row.Era, row.Error = t.State, t.Era, value(t.ErrorMessage)
+				}
+			}
+		}
+		if r.Err != nil {
+			row.Error = r.Err.Error()
+		}
+		rows = append(rows, row)
+	}
+	return printJSON(w, rows)
+}
