@@ -39,6 +39,8 @@ type Daemon struct {
 	http     *httpServer
 	memory   *front.Memory
 
+	changing sync.Mutex // one stop or start of a broker at a time: a start that is overtaken would serve a stopped one
+
 	mu     sync.Mutex
 	fronts map[core.ReplicaID]*front.Front
 	kafka  map[core.ReplicaID]string // addresses, kept over a stop and start of the broker
@@ -219,6 +221,8 @@ var errStopped = errors.New("clusterd is closing")
 
 // stopBroker closes the broker's listener and then the broker.
 func (d *Daemon) stopBroker(ctx context.Context, id core.ReplicaID) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
 	d.mu.Lock()
 	f := d.fronts[id]
 	delete(d.fronts, id)
@@ -231,6 +235,8 @@ func (d *Daemon) stopBroker(ctx context.Context, id core.ReplicaID) error {
 
 // startBroker undoes it: the broker first, then its listener at the old address.
 func (d *Daemon) startBroker(ctx context.Context, id core.ReplicaID) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
 	if err := await(ctx, func(reply func(any)) { d.cluster.StartBroker(id, reply) }); err != nil {
 		return err
 	}

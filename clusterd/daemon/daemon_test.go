@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,6 +182,38 @@ func TestABrokerStopsAndStartsOverHTTP(t *testing.T) {
 	}
 	if code, body := p.http("POST", "/v1/brokers/9/stop"); code != 404 || !strings.Contains(body, "9") {
 		t.Error(code, body)
+	}
+}
+
+// Operators and scripts stop and start the same broker at once. Whatever comes last is what there is: a stopped broker
+// has no listener, a started one has.
+func TestStopsAndStartsAtOnceLeaveOneState(t *testing.T) {
+	p := start(t, testConfig(t))
+	address := strings.Split(p.ready["kafka"], ",")[1]
+	listens := func() bool {
+		c, err := net.DialTimeout("tcp", address, 5*time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}
+	for range 5 {
+		var all sync.WaitGroup
+		for i := range 8 {
+			verb := []string{"stop", "start"}[i%2]
+			all.Go(func() {
+				if code, body := p.http("POST", "/v1/brokers/2/"+verb); code != 200 {
+					t.Errorf("%s: %d %s", verb, code, body)
+				}
+			})
+		}
+		all.Wait()
+		if _, body := p.http("GET", "/v1/brokers"); strings.Contains(body, `"id":2,"live":true`) != listens() {
+			t.Fatalf("the listener is there: %v, and the brokers are %s", listens(), body)
+		}
+	}
+	if code, body := p.http("POST", "/v1/brokers/2/start"); code != 200 || !listens() {
+		t.Errorf("start: %d %s", code, body)
 	}
 }
 
