@@ -38,7 +38,7 @@ func TestWrongFlagsEndWithOne(t *testing.T) {
 		"a bad pattern":           {append(kip, "--stop", "--mirror", "m", "--topics", "a("), []string{"--topics", `"a("`, "regular expression"}},
 		"a file that is not":      {append(kip, "--list", "--command-config", "/does/not/exist"), []string{"--command-config", "/does/not/exist"}},
 		"an offset alone":         {[]string{"clusterctl", "journal", "dump", "--data-dir", t.TempDir(), "--offset", "3"}, []string{"--offset needs --topic and --partition"}},
-		"a directory that is not": {[]string{"clusterctl", "journal", "verify", "--data-dir", "/does/not/exist"}, []string{"/does/not/exist"}},
+		"a directory that is not": {[]string{"clusterctl", "journal", "verify", "--data-dir", "/does/not/exist"}, []string{"--data-dir", "/does/not/exist", "directory of a volume"}},
 		"a broker that is no id":  {[]string{"clusterctl", "brokers", "stop", "one"}, []string{"one"}},
 		"nobody at --http":        {[]string{"clusterctl", "brokers", "list", "--http", "127.0.0.1:1"}, []string{"127.0.0.1:1", "--http-listen"}},
 	} {

@@ -55,6 +55,9 @@ func (c *journalDump) topicID() (string, error) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
+	if len(names) == 0 {
+		return "", fmt.Errorf("no topic %s in these journals: they know none; give the --data-dir of another broker too", c.Topic)
+	}
 	return "", fmt.Errorf("no topic %s in these journals; they know: %s", c.Topic, strings.Join(names, ", "))
 }
 

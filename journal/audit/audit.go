@@ -35,7 +35,7 @@ func dir(path string) (vfs.FS, error) {
 	}
 	d, err := vfs.OpenReal(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--data-dir: %w; give the directory of a volume", err)
 	}
 	if _, err := log.ReadMeta(d); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a journal: it has no meta file; give the directory of a volume", path)

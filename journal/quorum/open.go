@@ -105,11 +105,11 @@ func (q *Quorum) elect() (*member, error) {
 		}
 		configured := slices.ContainsFunc(q.members, func(m *member) bool { return m.id == id })
 		if !configured && !slices.Contains(q.o.Forget, id) {
-			return nil, fmt.Errorf("control streams were kept on the volumes of brokers %v, broker %d is not configured any more: give its --data-dir again, or give it up with clusterctl journal forget-volume %d", before, id, id)
+			return nil, fmt.Errorf("control streams were kept on the volumes of brokers %v, broker %d is not configured any more: give its --data-dir again, or give it up with clusterctl journal forget-volume --broker %d and a --data-dir for each volume that is left", before, id, id)
 		}
 	}
 	if best == nil || found < readers(len(before)) || alive < q.need {
-		return nil, fmt.Errorf("%w: of the volumes of brokers %v, %d can be used, %d are needed to write and %d of the last term %v to read (%s): repair them, or give a lost one up with clusterctl journal forget-volume ID",
+		return nil, fmt.Errorf("%w: of the volumes of brokers %v, %d can be used, %d are needed to write and %d of the last term %v to read (%s): repair them, or give a lost one up with clusterctl journal forget-volume --broker ID and a --data-dir for each volume that is left",
 			ErrLost, ids(q.members), alive, q.need, readers(len(before)), before, strings.Join(why, "; "))
 	}
 	return best, nil

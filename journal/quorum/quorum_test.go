@@ -139,7 +139,7 @@ func TestAMissingMemberMustBeForgotten(t *testing.T) {
 	q := d.Open(t)
 	journaltest.Append(t, q, "control/a", journaltest.Event("one"))
 	ms := d.members()[:1]
-	if _, err := Open(ms, Options{}); err == nil || !strings.Contains(err.Error(), "forget-volume 2") {
+	if _, err := Open(ms, Options{}); err == nil || !strings.Contains(err.Error(), "forget-volume --broker 2") {
 		t.Fatalf("opened without a word: %v", err)
 	}
 	q, err := Open(ms, Options{Forget: []core.ReplicaID{2}})
