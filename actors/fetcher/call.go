@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -18,8 +19,11 @@ func (f *Fetchers) Call(ctx context.Context, config map[string]string, req kmsg.
 	}
 	var last error
 	sent, old, tried := false, 0, 0
-	for _, addr := range slices.Concat(c.Addresses(), f.known(c)) {
-		resp, reached, err := callAt(ctx, c, addr, req)
+	addrs := slices.Concat(c.Addresses(), f.known(c))
+	for i, addr := range addrs {
+		turn, cancel := share(ctx, len(addrs)-i)
+		resp, reached, err := callAt(turn, c, addr, req)
+		cancel()
 		if err == nil || ctx.Err() != nil {
 			return resp, err
 		}
@@ -41,6 +45,16 @@ func (f *Fetchers) Call(ctx context.Context, config map[string]string, req kmsg.
 		return nil, unsent{last}
 	}
 	return nil, last
+}
+
+// share is an equal part of the time that is left, for one of so many addresses: one that swallows everything
+// must not keep us from asking the next.
+func share(ctx context.Context, addresses int) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if !bounded || addresses < 2 || !shareTimeOfAddresses {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(until)/time.Duration(addresses))
 }
 
 // unsent says that the request left for nobody: there is nothing to withdraw and nothing to wait for.

@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -46,4 +47,47 @@ func TestNoDataIsTakenFromAnotherClusterAtABrokersAddress(t *testing.T) { // F34
 	}
 	r.peer.change(func() { r.peer.cluster = "source" })
 	r.upTo(0, 4)
+}
+
+// A host that takes connections and says nothing is the first of the bootstrap addresses.
+func TestABrokerThatSaysNothingDoesNotHideTheNext(t *testing.T) { // C8
+	r := newRig(t, 1, nil)
+	silent := listenBefore(t, r.peer.addr())
+	defer silent.Close()
+	config := map[string]string{"bootstrap.servers": silent.Addr().String() + "," + r.peer.addr()}
+	c, err := ParseConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if addrs := c.Addresses(); addrs[0] != silent.Addr().String() {
+		t.Fatalf("%v: the silent one is not asked first", addrs)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s, err := Discover(ctx, c, func(string) bool { return true }); err != nil || s.Cluster != "source" {
+		t.Errorf("discovered %+v, %v", s, err)
+	}
+	ctx, again := context.WithTimeout(context.Background(), time.Second)
+	defer again()
+	// The peer breaks the connection behind a request that it does not know: it has reached it.
+	if _, err := r.fetchers.Call(ctx, config, messages.NewPtrUnregisterMirrorSyncTopicRequest()); err == nil || isUnsent(err) || ctx.Err() != nil {
+		t.Errorf("the request did not reach the peer: %v", err)
+	}
+}
+
+// listenBefore listens at an address that is asked before another: a mirror asks them in order.
+func listenBefore(t *testing.T, other string) net.Listener {
+	t.Helper()
+	for range 1000 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Addr().String() < other {
+			return l
+		}
+		defer l.Close()
+	}
+	t.Fatal("no address before " + other)
+	return nil
 }

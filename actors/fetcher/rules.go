@@ -11,6 +11,7 @@ const (
 	clampStatedOffsets     = true // attack-A26: a lying HW or log start counts only as far as it was shown
 	oneSourceClusterForAll = true // F34: bootstrap.servers that lead to another cluster are refused
 	askWhoAnswers          = true // F34: a connection to another cluster carries no command and no data
+	shareTimeOfAddresses   = true // C8: a broker that answers nothing does not hide the others
 	reportsOfAdoptedEpoch  = true // R3: a floor of another source epoch than the adopted one is not sent
 	oldFetchIsAsync        = true // R14: below version 20 no source is told of our replicas
 	listsNothingAboveFloor = true // R14, F01: a plain source commits no more than the floor

@@ -13,6 +13,7 @@ var (
 	clampStatedOffsets     = rules.Kept("A26 clampStatedOffsets")
 	oneSourceClusterForAll = rules.Kept("F34 oneSourceClusterForAll")
 	askWhoAnswers          = rules.Kept("F34 askWhoAnswers")
+	shareTimeOfAddresses   = rules.Kept("C8 shareTimeOfAddresses")
 	reportsOfAdoptedEpoch  = rules.Kept("R3 reportsOfAdoptedEpoch")
 	oldFetchIsAsync        = rules.Kept("R14 oldFetchIsAsync")
 	listsNothingAboveFloor = rules.Kept("R14 listsNothingAboveFloor")

@@ -28,8 +28,11 @@ type Source struct {
 // settings a mirror copies. It dials and may take as long as ctx allows.
 func Discover(ctx context.Context, c Config, match func(name string) bool) (Source, error) {
 	var last error
-	for _, addr := range c.Addresses() {
-		s, err := discoverAt(ctx, c, addr, match)
+	addrs := c.Addresses()
+	for i, addr := range addrs {
+		turn, cancel := share(ctx, len(addrs)-i)
+		s, err := discoverAt(turn, c, addr, match)
+		cancel()
 		if err == nil {
 			return s, nil
 		}
