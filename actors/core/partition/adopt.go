@@ -124,6 +124,11 @@ func (s *State) refusesCut(c AdoptSource, to core.Offset) string {
 	if c.FollowUnclean {
 		return ""
 	}
+	if s.mirroring && c.SourceEpoch == s.adopted && anEpochNeverShrinks {
+		// A leader's log does not shrink within its epoch, and every restart is a new one (R12): this is an older
+		// copy of the source, which counts its epochs again.
+		return fmt.Sprintf("the source's log ends at %d in epoch %d, in which we mirrored up to %d: it was restored from an older copy; ours is kept", to, c.SourceEpoch, s.leo)
+	}
 	h, r := s.trackedHW(), s.highestFloor()
 	if to < h && keepBelowSourceHW {
 		return fmt.Sprintf("the source ends the common history at %d, but it had committed up to %d: it lost data; ours is kept", to, h)

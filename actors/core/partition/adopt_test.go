@@ -93,6 +93,8 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 		{name: "a plain peer, above the floor", adopt: plain(ends(6, 4)), leo: 4},
 		{name: "a plain peer, below the floor", adopt: plain(ends(6, 3)), leo: 3, rearm: true},
 		{name: "a plain peer, below what it had committed", adopt: plain(ends(5, 1)), leo: 6, want: MirrorDiverged},
+		{name: "a clean source, shorter in the epoch we adopted from it",
+			adopt: func() AdoptSource { a := ends(7, 5); a.SourceEpoch = 7; return a }(), leo: 6, want: MirrorDiverged}, // P8
 		{name: "a source that knows nothing of ours", adopt: ends(core.NoEpoch, 0), leo: 6, want: MirrorDiverged},
 		{name: "an epoch we do not have", h: 1, adopt: ends(4, 6), leo: 6, want: MirrorDiverged},
 	}
@@ -101,7 +103,10 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 			b := mirrored(t, 5, 5, 6, 6, 7, 7)
 			b.do(AdmissionChanged{Epoch: 100, R: 4, H: 2})
 			b.s.floorMark = core.Unknown // as if the leader had begun with an empty log
-			c.adopt.Session, c.adopt.SourceEpoch = 1, 9
+			c.adopt.Session = 1
+			if c.adopt.SourceEpoch == 0 {
+				c.adopt.SourceEpoch = 9
+			}
 			b.do(c.adopt)
 			if q, cut := effect[QuarantineRange](b); cut {
 				if b.s.leo != 6 {

@@ -19,6 +19,7 @@ var (
 	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
 	followSourceStart          = rules.Kept("R2 followSourceStart")
 	followCleanLineage         = rules.Kept("R11 followCleanLineage")
+	anEpochNeverShrinks        = rules.Kept("R11 anEpochNeverShrinks")
 	quarantineBeforeTruncation = rules.Kept("R11 quarantineBeforeTruncation")
 	answerForgottenCuts        = rules.Kept("R11 answerForgottenCuts")
 	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")
