@@ -10,6 +10,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
@@ -53,7 +54,7 @@ func (c *Cluster) source(id core.TopicID) registration.Source {
 	if !known {
 		return registration.Source{}
 	}
-	s := registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: roleOf(img, id) != partition.Writable,
+	s := registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: orders.Role(img, id) != partition.Writable,
 		ProvenOnly: t.Config[mirror.MinClassSetting] == mirror.ClassProven.Setting()}
 	if m, mirrored := img.Mirrors[id]; mirrored && !s.Mirrored {
 		s.Era = m.Era

@@ -6,6 +6,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/registration"
 )
@@ -106,33 +107,6 @@ func (r *Replica) reportDurable(e partition.ReportDurable) {
 	}
 }
 
-// compactReports keeps, of several reports of one term released together, the last: it says all.
-func compactReports(effects []partition.Effect) []partition.Effect {
-	kept := make([]partition.Effect, 0, len(effects))
-	for i, f := range effects {
-		if report, ok := f.(partition.ReportDurable); ok && superseded(report, effects[i+1:]) {
-			continue
-		}
-		kept = append(kept, f)
-	}
-	return kept
-}
-
-// superseded looks no further than the next report or change of terms: what a report says before an
-// adoption must not move behind it.
-func superseded(report partition.ReportDurable, later []partition.Effect) bool {
-	for _, f := range later {
-		switch e := f.(type) {
-		case partition.ReportDurable:
-			return e.Leader == report.Leader && e.Epoch == report.Epoch && e.Term == report.Term
-		case partition.TellHighWatermark:
-			return false
-		default: // nothing else orders reports
-		}
-	}
-	return false
-}
-
 func (r *Replica) performHighWatermark(f highwater.Effect) {
 	c := r.broker.cluster
 	switch e := f.(type) {
@@ -171,7 +145,7 @@ func (r *Replica) publishGates(e highwater.PublishGates) {
 	c, before := r.broker.cluster, r.gates.Swap(&e)
 	if before.Epoch == e.Epoch {
 		for _, old := range before.Gates {
-			if !gatesUnder(e, old) {
+			if !orders.Applies(e, old) {
 				c.registration.Tell(registration.ReportUngated{Key: old.Key, ID: r.id, Epoch: old.Epoch, LEO: r.View().LEO})
 			}
 		}
@@ -197,13 +171,4 @@ func (r *Replica) reportFence() {
 		}
 	}
 	c.registration.Tell(report)
-}
-
-func gatesUnder(e highwater.PublishGates, old highwater.GateState) bool {
-	for _, g := range e.Gates {
-		if g.Key == old.Key && g.Epoch == old.Epoch {
-			return true
-		}
-	}
-	return false
 }

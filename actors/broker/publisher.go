@@ -1,12 +1,12 @@
 package broker
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
+	"lockstep/actors/core/orders"
 	"lockstep/actors/shell"
 )
 
@@ -92,7 +92,7 @@ func (f *feed) receive(facts []image.Fact) {
 	before := f.image.Load()
 	now := image.ApplyAll(before, facts)
 	f.image.Store(now)
-	for _, id := range touched(facts, before, now) {
+	for _, id := range orders.Touched(facts, before, now) {
 		if f.assigns(now, id) {
 			f.bring(id)
 		} else if _, made := f.broker.Replica(id); made || f.assigns(before, id) {
@@ -121,51 +121,4 @@ func (f *feed) dropped(id core.PartitionID) {
 			f.bring(id)
 		}
 	})
-}
-
-// touched lists the partitions that facts say something about, each once, in the order of the facts.
-func touched(facts []image.Fact, before, now *image.Image) []core.PartitionID {
-	var list []core.PartitionID
-	seen := map[core.PartitionID]bool{}
-	add := func(id core.PartitionID) {
-		if !seen[id] {
-			seen[id] = true
-			list = append(list, id)
-		}
-	}
-	whole := func(topic core.TopicID) {
-		for _, img := range []*image.Image{before, now} {
-			if t, ok := img.Topic(topic); ok {
-				for i := range t.Partitions {
-					add(core.PartitionID{Topic: topic, Index: int32(i)})
-				}
-			}
-		}
-	}
-	for _, fact := range facts {
-		switch f := fact.(type) {
-		case image.ClusterNamed:
-		case image.BrokerChanged: // leaders learn whom the controller would refuse in an ISR
-			for _, t := range now.Topics {
-				for i, p := range t.Partitions {
-					if slices.Contains(p.Replicas, f.Broker.ID) {
-						add(core.PartitionID{Topic: t.ID, Index: int32(i)})
-					}
-				}
-			}
-		case image.TopicChanged:
-			whole(f.Topic.ID)
-		case image.PartitionChanged:
-			add(f.ID)
-		case image.TopicGone:
-			whole(f.ID)
-		case image.MirrorTopicChanged:
-			whole(f.ID)
-		case image.RegistrationsChanged:
-			whole(f.ID)
-		default:
-			panic("broker: unknown fact")
-		}
-	}
-	return list
 }

@@ -12,7 +12,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
-	"lockstep/actors/core/image"
+	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
 	"lockstep/journal"
@@ -95,7 +95,7 @@ func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed f
 		Perform: func(f partition.Effect) {
 			r.performPartition(f)
 		},
-		Compact: compactReports,
+		Compact: orders.CompactReports,
 		Started: func(s *partition.State, again bool) {
 			<-ready
 			v := partition.Describe(s)
@@ -174,15 +174,8 @@ func (r *Replica) tellRole() {
 		return
 	}
 	r.sentEpoch = max(r.sentEpoch, p.LeaderEpoch)
-	m := img.Mirrors[r.id.Topic]
-	role := roleOf(img, r.id.Topic)
-	fence := img.Sync[r.id.Topic].Fence
-	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: role, Replicas: p.Replicas, Fence: partition.Fence{Number: fence.Number, Code: fence.Code, Text: fence.Text}}
-	if role != partition.Writable {
-		lead.Mirror, lead.Session, lead.Opening = m.Mirror, m.Session, m.Opening
-	}
-	r.partition.Tell(lead)
-	r.highwater.Tell(appliedImage(img, r.id, p))
+	r.partition.Tell(orders.Lead(img, r.id, p))
+	r.highwater.Tell(orders.Applied(img, r.id, p))
 	for _, from := range p.Replicas {
 		if join, waits := r.early[from]; waits && join.Epoch <= r.sentEpoch {
 			delete(r.early, from)
@@ -210,47 +203,8 @@ func (r *Replica) tellImage() {
 	defer r.telling.Unlock()
 	img := r.broker.Image()
 	if p, known := img.Partition(r.id); known && p.Leader == r.broker.id {
-		r.highwater.Tell(appliedImage(img, r.id, p))
+		r.highwater.Tell(orders.Applied(img, r.id, p))
 	}
-}
-
-func roleOf(img *image.Image, topic core.TopicID) partition.Role {
-	m, mirrored := img.Mirrors[topic]
-	switch {
-	case !mirrored || m.State == image.MirrorStopped:
-		return partition.Writable
-	case m.State == image.MirrorStopping:
-		return partition.Stopping
-	default:
-		return partition.Mirroring
-	}
-}
-
-func appliedImage(img *image.Image, id core.PartitionID, p image.Partition) highwater.AppliedImage {
-	a := highwater.AppliedImage{
-		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: p.ISR, MinISR: p.MinISR,
-		Version: img.Version, LastUnclean: p.LastUnclean, Released: img.Sync[id.Topic].Released,
-	}
-	for _, replica := range p.Replicas {
-		if !img.Brokers[replica].Live {
-			a.Fenced = append(a.Fenced, replica)
-		}
-	}
-	for _, g := range img.Sync[id.Topic].Gates {
-		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR, Plain: g.Plain})
-	}
-	switch roleOf(img, id.Topic) {
-	case partition.Writable:
-		a.Mode = highwater.Leading
-	case partition.Mirroring:
-		a.Mode = highwater.Mirroring
-	case partition.Stopping:
-		a.Mode = highwater.Stopping
-	}
-	if m, mirrored := img.Mirrors[id.Topic]; mirrored && a.Mode != highwater.Leading {
-		a.MirrorOf = highwater.MirrorOf{Mirror: m.Mirror, PinnedISR: m.PinnedISR, Incarnation: m.Incarnation, Reporting: m.Reporting, Epoch: m.Epoch}
-	}
-	return a
 }
 
 // close ends both actors; done is called when both names are free.

@@ -93,7 +93,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 		c.retryAlignment(now, epochPace)
 		return
 	}
-	list, err := verify(p.Records, q.offset, c.last, q.epoch)
+	list, err := Verify(p.Records, q.offset, c.last, q.epoch)
 	if err != nil {
 		f.corrupt(c, err, now)
 		return
@@ -113,7 +113,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 	c.bytes += size
 	c.rate.add(size, now)
 	c.sourceHW = max(core.Offset(p.HighWatermark), core.Unknown)
-	hw, start := clamp(core.Offset(p.HighWatermark), core.Offset(p.LogStartOffset), q.offset, end)
+	hw, start := Clamp(core.Offset(p.HighWatermark), core.Offset(p.LogStartOffset), q.offset, end)
 	if len(list) == 0 && hw == c.tracked && start == c.trimmed && c.waiters == c.told {
 		f.mirror.reports.progress(c, q)
 		return

@@ -8,13 +8,13 @@ import (
 	"lockstep/protocol/batch"
 )
 
-// verify reads the record batches of one answer and checks again what the source should have checked:
+// Verify reads the record batches of one answer and checks again what the source should have checked:
 // the peer, or what stands between us, may be broken or hostile (attack-A26). next is our LEO, last the
 // epoch of our newest record, adopted the source epoch the question was fenced with.
 //
 // A cut-off last batch is normal, as answers are limited by size; everything else that does not fit is an
 // error, and nothing of the answer is used.
-func verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch) ([]batch.Batch, error) {
+func Verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch) ([]batch.Batch, error) {
 	var list []batch.Batch
 	rest := records
 	for len(rest) > 0 {
@@ -55,10 +55,10 @@ func fits(b batch.Batch, next core.Offset, last, adopted core.LeaderEpoch) error
 	return nil
 }
 
-// clamp bounds what an answer states about the source by what it has shown: a HW counts only as far as
+// Clamp bounds what an answer states about the source by what it has shown: a HW counts only as far as
 // our log goes with this answer (it is stated again later), a log start only as far as the offset that
 // was just served. Without it a lying peer could forbid every later truncation, or trim our log.
-func clamp(hw, start, next, end core.Offset) (core.Offset, core.Offset) {
+func Clamp(hw, start, next, end core.Offset) (core.Offset, core.Offset) {
 	if hw < 0 {
 		hw = core.Unknown
 	}
