@@ -41,6 +41,7 @@ type describeRow struct {
 	Verb              string `json:"verb"`
 	SwitchingOver     bool   `json:"switchingOver"`
 	SourceObeys       string `json:"sourceObeys"`
+	Class             string `json:"class"`
 }
 
 func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Client) error {
@@ -100,7 +101,7 @@ func describeOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, 
 		RecoveryPending: t.RecoveryPending, TopicState: t.State, Phase: t.Phase, ArmedPartitions: t.ArmedPartitions, Armed: p.Armed,
 		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, LastMirrorEpoch: p.LastMirrorEpoch,
 		SourceEpoch: p.SourceEpoch, Floor: p.Floor, SourceEnd: p.SourceEnd, Era: t.Era, Verb: verbOf(t), SwitchingOver: t.SwitchingOver,
-		SourceObeys: obedience(t)}
+		SourceObeys: obedience(t), Class: t.Class}
 }
 
 // verbOf is what ends or ended the mirroring; empty while it goes on.

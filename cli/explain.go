@@ -10,6 +10,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/image"
+	"lockstep/actors/core/mirror"
 	"lockstep/journal/audit"
 	"lockstep/journal/log"
 	"lockstep/journal/quorum"
@@ -191,9 +192,25 @@ func verdict(e explanation) string {
 		return "UNKNOWN: no replica here holds the record and no ledger entry covers it"
 	case e.Entry == nil:
 		return "UNKNOWN: no durable ledger entry covers the record; it may have been acknowledged after the last one"
+	case reported(e.Entry) != "":
+		return "COMMITTED under " + e.Mode + ", UNPROVEN: " + reported(e.Entry)
 	default:
 		return "COMMITTED under " + e.Mode
 	}
+}
+
+// reported names the mirrors whose part of an acknowledgement rests on their word alone (R14).
+func reported(e *highwater.HighWatermarkAdvanced) string {
+	var names []string
+	for _, g := range e.Gates {
+		if g.Class == int8(mirror.ClassReported) {
+			names = append(names, string(g.Mirror))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "mirror " + strings.Join(names, ", ") + " holds it as reported by the peer, which proves one copy, in the log of its leader"
 }
 
 func printExplanation(w io.Writer, e explanation) {
@@ -205,6 +222,10 @@ func printExplanation(w io.Writer, e explanation) {
 			t.add(fmt.Sprintf("local broker %d", r.Replica), fmt.Sprint(r.LEO))
 		}
 		for _, g := range e.Entry.Gates {
+			if g.Class == int8(mirror.ClassReported) {
+				t.add(fmt.Sprintf("mirror %s, as reported by the peer (registration %d)", g.Mirror, g.Epoch), fmt.Sprint(g.Floor))
+				continue
+			}
 			t.add(fmt.Sprintf("every in-sync replica of cluster %s (mirror %s, registration %d)", g.Cluster, g.Mirror, g.Epoch), fmt.Sprint(g.Floor))
 		}
 		t.print(w)

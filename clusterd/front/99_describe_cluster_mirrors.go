@@ -58,6 +58,7 @@ func (f *Front) describeMirroredTopic(t mirror.TopicDescription) messages.Descri
 	out.Unconfirmed, out.Partial, out.Reporting = t.Unconfirmed, t.Partial, t.Reporting
 	out.ContactTimeMs = known(t.ContactWall)
 	out.RegistrationEpoch, out.Generation, out.ReleaseNumber = int64(t.Epoch), int64(t.Generation), int64(t.Release)
+	out.Class = t.Class.String()
 	out.RetryAttempt, out.ErrorMessage = t.RetryAttempt, text(t.ErrorMessage)
 	out.Verb, out.Era, out.SwitchingOver, out.TellingSource, out.SourceObeys = t.Verb.String(), int64(t.Era), t.Moving, t.Telling, int8(t.Heard)
 	for _, p := range t.Partitions {

@@ -434,6 +434,8 @@ type DescribeClusterMirrorsResponseTopic struct {
 	TellingSource bool
 	// After a failover: 0 no answer, 1 the old source takes no more writes, 2 it goes on.
 	SourceObeys int8
+	// What ClaimTimeMs rests on: PROVEN, or REPORTED by a peer that speaks only the KIP.
+	Class string
 }
 
 // Default sets every field to its default.
@@ -443,6 +445,7 @@ func (m *DescribeClusterMirrorsResponseTopic) Default() {
 	m.ClaimTimeMs = -1
 	m.ClaimTimeIndex = -1
 	m.ContactTimeMs = -1
+	m.Class = "PROVEN"
 }
 
 // NewDescribeClusterMirrorsResponseTopic makes one with every field at its default.
@@ -505,6 +508,9 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 			tags++
 		}
 		if m.ErrorMessage != nil {
+			tags++
+		}
+		if m.Class != "PROVEN" {
 			tags++
 		}
 		if m.Verb != "" {
@@ -610,6 +616,12 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 		if m.ErrorMessage != nil {
 			b = wire.AppendTag(b, 10014, func(b []byte) []byte {
 				b = wire.AppendNullableString(b, m.ErrorMessage, flexible)
+				return b
+			})
+		}
+		if m.Class != "PROVEN" {
+			b = wire.AppendTag(b, 10020, func(b []byte) []byte {
+				b = wire.AppendString(b, m.Class, flexible)
 				return b
 			})
 		}
@@ -736,6 +748,11 @@ func (m *DescribeClusterMirrorsResponseTopic) readFrom(r *wire.Reader, version i
 			case tag == 10014:
 				func(r *wire.Reader) {
 					m.ErrorMessage = r.NullableString(flexible)
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10020:
+				func(r *wire.Reader) {
+					m.Class = r.String(flexible)
 				}(&body)
 				r.EndTag(tag, &body)
 			case tag == 10030:

@@ -66,8 +66,12 @@ func (s *State) refusingGate(now int64) (gate, bool) {
 }
 
 func underMinText(g gate) string {
-	return fmt.Sprintf("mirror %s of cluster %s has %d in-sync replicas and needs %d; it recovers by itself or must be released",
-		g.Key.Mirror, g.Key.Cluster, g.ISRSize, g.MinISR)
+	of := ""
+	if g.Key.Cluster != "" { // a peer that speaks only the KIP names none
+		of = fmt.Sprintf(" of cluster %s", g.Key.Cluster)
+	}
+	return fmt.Sprintf("mirror %s%s has %d in-sync replicas and needs %d; it recovers by itself or must be released",
+		g.Key.Mirror, of, g.ISRSize, g.MinISR)
 }
 
 // settleGates publishes what destinations may be told of this leader.

@@ -72,6 +72,21 @@ func TestAPlainSourceMakesATopicSyncByItsWord(t *testing.T) {
 	}
 }
 
+// T is never later than the instant at which the fetch left, also not by a part of a millisecond.
+func TestTIsRoundedDown(t *testing.T) { // R14, C4
+	d := arming(t)
+	at := d.now.Wall
+	d.now.Mono += 5_500_000
+	d.now.Wall += 5
+	for p := range int32(partitions) {
+		d.report(p, func(r *ReportProgress) { r.Sync, r.Floor, r.Asked = true, 10, d.now.Mono-1 })
+	}
+	d.phase(Sync)
+	if got := d.describe().T.Clock; got != at+4 {
+		t.Fatalf("T %d ms after the start, want 4", got-at)
+	}
+}
+
 func TestWhatDoesNotArmUnderAPlainSource(t *testing.T) { // R14
 	cases := map[string]func(*site, *ReportProgress){
 		"an async answer":                         func(_ *site, r *ReportProgress) { r.Sync = false },
