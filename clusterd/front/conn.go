@@ -21,6 +21,9 @@ import (
 type Client struct {
 	ID   string // client id; "" when the client gave none
 	Addr string
+	// ended reports whether the client has closed its side behind this request. It is nil outside of a connection,
+	// and may be called only before the handler returns.
+	ended func() bool
 }
 
 // conn is one client connection: the goroutine that reads, the ordered window of slots, and the
@@ -33,6 +36,7 @@ type conn struct {
 	done   chan struct{}
 	once   sync.Once
 	flight atomic.Int64 // requests read and not yet answered
+	ended  func() bool  // of the request that the reader is at
 }
 
 // pending is a slot with what its answer needs on the wire.
@@ -112,6 +116,7 @@ func (c *conn) read() (err error) {
 		}
 	}()
 	in := bufio.NewReaderSize(c.net, 32<<10)
+	c.ended = func() bool { return c.endsBehind(in) }
 	for {
 		size, key, err := c.next(in)
 		if err != nil {
@@ -244,7 +249,7 @@ func (c *conn) start(p *pending, frame []byte) error {
 			c.release(p)
 			return err
 		}
-		from := Client{Addr: c.net.RemoteAddr().String()}
+		from := Client{Addr: c.net.RemoteAddr().String(), ended: c.ended}
 		if h.ClientID != nil {
 			from.ID = *h.ClientID
 		}
@@ -259,6 +264,19 @@ func (c *conn) start(p *pending, frame []byte) error {
 	}
 	return handle()
 }
+
+// endsBehind looks whether the end of the stream is all that is left of it.
+func (c *conn) endsBehind(in *bufio.Reader) bool {
+	if in.Buffered() > 0 {
+		return false
+	}
+	c.net.SetReadDeadline(time.Now().Add(endLook))
+	_, err := in.Peek(1)
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// endLook is how long endsBehind waits: what has arrived is seen, nothing is waited for.
+const endLook = time.Millisecond
 
 // ordinaryEnd turns the ways in which clients simply leave into nil, so that they are not logged.
 func ordinaryEnd(err error) error {

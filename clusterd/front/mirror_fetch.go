@@ -31,7 +31,7 @@ type report struct {
 // takeReports hands the floors of a fetch to the leaders' HW actors. Only a key that this broker's image
 // has registered counts; anybody else's report is ignored and denied per partition, and never lets the
 // sender read above HW (C1, F47).
-func (f *Front) takeReports(r *messages.FetchRequest, _ Client) *mirrorFetch {
+func (f *Front) takeReports(r *messages.FetchRequest, from Client) *mirrorFetch {
 	if r.Version < 20 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (f *Front) takeReports(r *messages.FetchRequest, _ Client) *mirrorFetch {
 	}
 	floors := r.MirrorReplicaInfo.Floors
 	if floors == nil {
-		m.takeLists(r)
+		m.takeLists(r, from)
 		return m
 	}
 	m.key = core.MirrorKey{Cluster: core.ClusterID(floors.DestinationCluster), Mirror: core.MirrorName(floors.MirrorName)}

@@ -15,10 +15,13 @@ import (
 const listWait = 20 * time.Millisecond
 
 // takeLists hands the lists of a peer that speaks only the KIP to the HW actors of the partitions that this
-// broker leads (R14). Such a peer names no cluster and no registration: it is known by the mirror's name.
-func (m *mirrorFetch) takeLists(r *messages.FetchRequest) {
+// broker leads (R14). Such a peer names no cluster and no registration: it is known by the mirror's name. Nothing
+// orders its lists but the connection, so what one has left behind that ended is not believed: the peer may have
+// said less on another since, because a replica joined that has less (F07).
+func (m *mirrorFetch) takeLists(r *messages.FetchRequest, from Client) {
 	m.key, m.plain = core.MirrorKey{Mirror: core.MirrorName(r.MirrorReplicaInfo.MirrorName)}, true
 	img := m.front.broker.Image()
+	gone := len(r.MirrorReplicaInfo.Topics) > 0 && from.ended != nil && from.ended() && listsOfOpenConnections
 	entries := map[core.PartitionID]*askedPartition{}
 	for i := range r.Topics {
 		for j := range r.Topics[i].Partitions {
@@ -31,7 +34,7 @@ func (m *mirrorFetch) takeLists(r *messages.FetchRequest) {
 			id := core.PartitionID{Topic: t.TopicId, Index: t.Partitions[i].Partition}
 			standing := m.front.standing(img, m.key, id.Topic, unnamed)
 			m.reports[id] = standing
-			if own := entries[id]; standing.refusal == perr.None && own != nil {
+			if own := entries[id]; standing.refusal == perr.None && own != nil && !gone {
 				m.takeList(id, standing.epoch, own, &t.Partitions[i])
 			}
 		}

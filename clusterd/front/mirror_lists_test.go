@@ -1,6 +1,8 @@
 package front
 
 import (
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -208,6 +210,40 @@ func TestAPlainPeersCommandIsDroppedWithItsConnection(t *testing.T) {
 	}
 	if code := m.register(false); code != perr.None || !registered() {
 		t.Fatalf("the next one: %s", code)
+	}
+}
+
+// TestAListLeftBehindIsNotBelieved: R14, F07, model V6. A follower with less has joined since it was sent, and the
+// connection that says so overtook the one that ended.
+func TestAListLeftBehindIsNotBelieved(t *testing.T) {
+	h, m, epoch := bareHouse(t)
+	acked := h.waiting("gated")
+	waitFor(t, "the record above HW", func() bool {
+		return len(m.fetch(list{offset: 1, epoch: epoch, last: epoch, leos: []int64{1, 1}, minISR: 1}).Records) > 0
+	})
+	// Its reader stands still behind a full window of parked fetches; list and end wait in the socket.
+	c := dial(t, h.addrs[0]).(*net.TCPConn)
+	parked := fetchRequest(1<<20, ask{topic: m.id, offset: 1})
+	parked.MaxWaitMs = 300
+	for i := range int32(DefaultLimits().Requests + 2) {
+		sendRequest(t, c, i, parked, 13)
+	}
+	sendRequest(t, c, 1000, m.request(list{offset: 2, epoch: epoch, last: epoch, leos: []int64{2, 2}, minISR: 1}), 20)
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	m.fetch(list{offset: 2, epoch: epoch, last: epoch, leos: []int64{2, 1}, minISR: 1})
+	if n, err := io.Copy(io.Discard, c); err != nil { // the source has read to the end
+		t.Fatalf("after %d bytes: %v", n, err)
+	}
+	select {
+	case a := <-acked:
+		t.Fatalf("acknowledged by a list that was left behind: %+v", a)
+	case <-time.After(50 * time.Millisecond):
+	}
+	m.fetch(list{offset: 2, epoch: epoch, last: epoch, leos: []int64{2, 2}, minISR: 1})
+	if a := <-acked; a.ErrorCode != 0 {
+		t.Fatalf("then: %+v", a)
 	}
 }
 
