@@ -142,13 +142,23 @@ func (f *forms) compile(t reflect.Type) renderer {
 			}
 			return b
 		}
+	case reflect.Pointer:
+		elem := f.compile(t.Elem())
+		return func(b []byte, p unsafe.Pointer) []byte {
+			at := *(*unsafe.Pointer)(p)
+			if at == nil {
+				return append(b, 0)
+			}
+			return elem(append(b, 1), at)
+		}
 	case reflect.Map:
+		key, value := f.compile(t.Key()), f.compile(t.Elem())
 		return func(b []byte, p unsafe.Pointer) []byte {
 			m := reflect.NewAt(t, p).Elem()
 			if m.Len() == 0 {
 				return append(b, 0)
 			}
-			return f.renderMap(b, m)
+			return renderMap(b, m, key, value)
 		}
 	case reflect.Interface:
 		return func(b []byte, p unsafe.Pointer) []byte {
@@ -208,8 +218,7 @@ func (f *forms) boxOf(t reflect.Type) box {
 	return one
 }
 
-func (f *forms) renderMap(b []byte, m reflect.Value) []byte {
-	key, value := f.compile(m.Type().Key()), f.compile(m.Type().Elem())
+func renderMap(b []byte, m reflect.Value, key, value renderer) []byte {
 	var entries [][]byte
 	for it := m.MapRange(); it.Next(); {
 		entries = append(entries, renderBoxed(renderBoxed(nil, it.Key(), key), it.Value(), value))

@@ -63,7 +63,7 @@ func (w *world) check() {
 		}
 	}
 	if len(w.acked) > 0 && w.honest() {
-		keep(invariants.AckedEverywhere(w.promised(0xff), w.src().electable()))
+		keep(invariants.AckedEverywhere(w.acks(0xff), w.src().electable()))
 	}
 	leader := w.src().broker(w.src().leader)
 	led := leader.view.IsLeader && leader.view.Epoch == w.src().epoch
@@ -74,7 +74,7 @@ func (w *world) check() {
 	for d := range w.n - 1 {
 		copies := w.cl[d+1].electable()
 		if len(w.acked) > 0 {
-			keep(invariants.AckedEverywhere(w.promised(1<<d), copies))
+			keep(invariants.AckedEverywhere(w.acks(1<<d), copies))
 		}
 		if w.bounds.AcksOnly || !led {
 			continue
@@ -123,8 +123,8 @@ func (w *world) checkShown() {
 	}
 }
 
-// promised is what was acknowledged under a stamp that names a destination of mask, or all of it.
-func (w *world) promised(mask uint8) map[core.Offset]invariants.Digest {
+// acks is what was acknowledged under a stamp that names a destination of mask, or all of it.
+func (w *world) acks(mask uint8) map[core.Offset]invariants.Digest {
 	all := map[core.Offset]invariants.Digest{}
 	for _, a := range w.acked {
 		if mask == 0xff || a.gated&mask != 0 {
@@ -147,3 +147,7 @@ func (w *world) checkBounded(c *cluster, keep func(*invariants.Violation)) {
 		keep(invariants.HighWatermarkBounded(c.label(c.leader), l.view.HW, core.Offset(len(l.live)), c.electable()))
 	}
 }
+
+func (w *world) broken() *invariants.Violation { return w.violation }
+
+func (w *world) promised() bool { return len(w.acked) > 0 }

@@ -41,7 +41,7 @@ func (c *Command) Run() error {
 	var unfinished []string
 	for _, s := range list {
 		s.Bounds.AcksOnly = s.Bounds.AcksOnly || c.AcksOnly
-		r := Search(s.Bounds, Limits{States: c.Limit, Deadline: until, Workers: c.Workers})
+		r := s.Search(Limits{States: c.Limit, Deadline: until, Workers: c.Workers})
 		states += r.States
 		end := "0"
 		switch {
@@ -51,7 +51,7 @@ func (c *Command) Run() error {
 			end = "not finished"
 			unfinished = append(unfinished, s.Name)
 		}
-		fmt.Printf("%-21s %9d %9d %5d %9d %8.1f  %-12s %s\n", s.Name, r.States, r.Steps, r.Depth, r.Acks, r.Took.Seconds(), end, s.Bounds)
+		fmt.Printf("%-21s %9d %9d %5d %9d %8.1f  %-12s %s\n", s.Name, r.States, r.Steps, r.Depth, r.Acks, r.Took.Seconds(), end, s.bounds())
 		if r.Violation != nil {
 			for _, l := range r.Trace {
 				fmt.Println(l)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/core/registration"
 	"lockstep/testkit/binaries"
 	"lockstep/testkit/rules"
 )
@@ -72,7 +74,7 @@ func TestEveryRuleIsInsideOrOutside(t *testing.T) {
 	}
 	var names []string
 	for _, r := range all {
-		if !ofDataPlane(r) {
+		if !ofModel(r) {
 			continue
 		}
 		names = append(names, r.Switch)
@@ -96,6 +98,58 @@ func TestEveryRuleIsInsideOrOutside(t *testing.T) {
 	}
 }
 
+// The same for the control plane: no schedule claims what is not so, undoes a release or leaves a gate behind.
+func TestNoScheduleOfTheControlPlaneBreaksAPromise(t *testing.T) {
+	claimed := 0
+	for _, s := range Scenarios() {
+		if s.Pact == nil || !s.Quick || s.Name == "claim" || s.Name == "restarts" {
+			continue // testkit model --quick
+		}
+		r := s.Search(Limits{Deadline: time.Now().Add(time.Minute)})
+		switch {
+		case r.Violation != nil:
+			t.Errorf("%s: %s\n%s", s.Name, r.Violation, strings.Join(r.Trace, "\n"))
+		case !r.Exhaustive:
+			t.Errorf("%s: not finished after %d states", s.Name, r.States)
+		}
+		claimed += r.Acks
+	}
+	if claimed < 50 {
+		t.Errorf("%d states claim SYNC beside an acknowledged record: that proves nothing", claimed)
+	}
+}
+
+func TestAClaimedStartIsClaimed(t *testing.T) {
+	p := newPact(&PactBounds{Messages: 2, Evidence: 1, Commands: 4, StartsClaimed: true}, nil)
+	if d, _ := p.described(); d.Effective != mirror.TypeSync || d.T.Clock == 0 || len(p.net)+len(p.proofs) > 0 {
+		t.Errorf("the start shows %+v", d)
+	}
+}
+
+// A step of the control plane leaves the state it starts from as it was: machines are copied in depth.
+func TestStepsOfThePactLeaveTheirOrigin(t *testing.T) {
+	bounds := PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, Changes: 2, Elections: 1, SrcRestarts: 1, DstRestarts: 1, Ticks: 1, Commands: 4}
+	level := []*pact{newPact(&bounds, nil)}
+	for range 6 {
+		var next []*pact
+		for _, p := range level[:min(len(level), 30)] {
+			p.srcNamed, p.dstNamed = nil, nil
+			before, _ := p.key(nil)
+			for _, a := range p.enabled() {
+				n := p.fork()
+				n.do(a)
+				n.key(nil)
+				next = append(next, n)
+			}
+			p.srcNamed, p.dstNamed = nil, nil
+			if after, _ := p.key(nil); after != before {
+				t.Fatal("a step changed the state it started from")
+			}
+		}
+		level = next
+	}
+}
+
 // A field that was renamed would silently tell states apart again.
 func TestFieldsLeftOutOfAStateExist(t *testing.T) {
 	known := map[string]bool{}
@@ -104,7 +158,7 @@ func TestFieldsLeftOutOfAStateExist(t *testing.T) {
 		switch of.Kind() {
 		case reflect.Slice, reflect.Array:
 			note(of.Elem())
-		case reflect.Map:
+		case reflect.Map, reflect.Pointer:
 			note(of.Elem())
 		case reflect.Struct:
 			for i := range of.NumField() {
@@ -122,6 +176,10 @@ func TestFieldsLeftOutOfAStateExist(t *testing.T) {
 	for _, name := range forgotten {
 		names = append(names, "highwater.soft."+name)
 	}
+	for _, of := range []reflect.Type{reflect.TypeFor[registration.State](), reflect.TypeFor[mirror.State](), reflect.TypeFor[mirror.RegisterAnswered](), reflect.TypeFor[mirror.UnregisterAnswered]()} {
+		note(of)
+	}
+	names = append(names, unreadInPact...)
 	for _, name := range names {
 		if !known[name] {
 			t.Errorf("no field %s", name)

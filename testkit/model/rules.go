@@ -58,7 +58,7 @@ func (h *Hunt) Without(name, scenario string, flags ...string) (violation, trace
 	return last, strings.Join(lines[:len(lines)-1], "\n") + "\n", nil
 }
 
-// rules is the table: every rule of the data plane, the schedule that goes wrong without it, or why none
+// rules is the table: every rule of the models, the schedule that goes wrong without it, or why none
 // can be found here.
 func (c *Command) rules(until time.Time) error {
 	root, err := binaries.Root()
@@ -70,10 +70,10 @@ func (c *Command) rules(until time.Time) error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(r rules.Rule) bool {
-		return !ofDataPlane(r) || (c.Rule != "all" && c.Rule != r.Ruling && c.Rule != r.Switch)
+		return !ofModel(r) || (c.Rule != "all" && c.Rule != r.Ruling && c.Rule != r.Switch)
 	})
 	if len(all) == 0 {
-		return fmt.Errorf("no rule %q of the data plane", c.Rule)
+		return fmt.Errorf("no rule %q in the models", c.Rule)
 	}
 	h, err := NewHunt(root)
 	if err != nil {

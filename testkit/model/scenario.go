@@ -6,6 +6,22 @@ type Scenario struct {
 	Name   string
 	Quick  bool // ends within seconds
 	Bounds Bounds
+	Pact   *PactBounds // set: of the control plane, and Bounds are not
+}
+
+// Search explores the scenario.
+func (s Scenario) Search(limits Limits) Result {
+	if s.Pact == nil {
+		return Search(s.Bounds, limits)
+	}
+	return explore(func(log func(string, ...any)) *pact { return newPact(s.Pact, log) }, limits)
+}
+
+func (s Scenario) bounds() string {
+	if s.Pact != nil {
+		return s.Pact.String()
+	}
+	return s.Bounds.String()
 }
 
 // Scenarios lists them. Each allows what one kind of rule is about.
@@ -13,7 +29,10 @@ func Scenarios() []Scenario {
 	of := func(name string, quick bool, change func(*Bounds)) Scenario {
 		b := Bounds{Destinations: 1, Records: 1, MinISR: 1, Floors: 2, Answers: 1, Start: quiet}
 		change(&b)
-		return Scenario{name, quick, b}
+		return Scenario{Name: name, Quick: quick, Bounds: b}
+	}
+	pact := func(name string, quick bool, b PactBounds) Scenario {
+		return Scenario{Name: name, Quick: quick, Pact: &b}
 	}
 	return []Scenario{
 		of("quiet", true, func(b *Bounds) { b.Records, b.SrcSync, b.DstSync = 2, true, true }),
@@ -41,5 +60,14 @@ func Scenarios() []Scenario {
 		of("two-answers", false, func(b *Bounds) { b.SrcElections, b.Answers, b.Records = 1, 2, 2 }),
 		of("re-elected", false, func(b *Bounds) { b.SrcElections, b.Floors, b.Lag, b.Graceful = 2, 1, true, true }),
 		of("two-destinations", false, func(b *Bounds) { b.Destinations, b.SrcElections = 2, 1 }),
+		pact("claim", true, PactBounds{Records: 2, Messages: 2, Evidence: 2, Elections: 1, Commands: 2}),
+		pact("claim-lags", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Elections: 1, Commands: 2, Lag: true}),
+		pact("released", false, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, Ticks: 1, Commands: 3, Rest: true}),
+		pact("released-twice", true, PactBounds{Messages: 2, Evidence: 1, Releases: 2, Ticks: 1, Commands: 4, StartsClaimed: true}),
+		pact("change-of-mind", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Changes: 1, Commands: 4, StartsClaimed: true, Rest: true}),
+		pact("early-changes", true, PactBounds{Messages: 3, Evidence: 1, Changes: 2, Commands: 3}),
+		pact("changes-of-mind", true, PactBounds{Records: 1, Messages: 3, Evidence: 1, Changes: 2, Commands: 4, StartsClaimed: true, Rest: true}),
+		pact("restarts", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Changes: 2, SrcRestarts: 1, DstRestarts: 1, Commands: 4, StartsClaimed: true}),
+		pact("silence", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, LongTicks: 1, Commands: 2, StartsClaimed: true, Lag: true}),
 	}
 }

@@ -60,8 +60,19 @@ func (s *seen) add(key sum) bool {
 	return true
 }
 
+// state is one state of a model. It is not changed once it is in the search: do is called on forks.
+type state[S any] interface {
+	enabled() []action
+	fork() S
+	do(action)
+	check()
+	key(scratch []byte) (sum, []byte)
+	broken() *invariants.Violation
+	promised() bool // something is acknowledged: a search without such states proves nothing
+}
+
 // search is one breadth-first exploration, level by level: the first violation is a nearest one.
-type search struct {
+type search[S state[S]] struct {
 	limits  Limits
 	seen    *seen
 	origins []origin
@@ -72,24 +83,32 @@ type search struct {
 }
 
 // reached is a state of the next level.
-type reached struct {
-	w      *world
+type reached[S any] struct {
+	w      S
 	parent int32
 	action action
 }
 
 // Search explores everything within bounds and limits.
 func Search(bounds Bounds, limits Limits) Result {
+	return explore(func(log func(string, ...any)) *world {
+		w := newWorld(&bounds)
+		w.log = log
+		return w
+	}, limits)
+}
+
+func explore[S state[S]](start func(log func(string, ...any)) S, limits Limits) Result {
 	began := time.Now()
-	first := newWorld(&bounds)
+	first := start(nil)
 	key, _ := first.key(nil)
-	s := &search{limits: limits, seen: newSeen(), origins: []origin{{parent: -1}}}
+	s := &search[S]{limits: limits, seen: newSeen(), origins: []origin{{parent: -1}}}
 	if s.limits.Workers == 0 {
 		s.limits.Workers = runtime.GOMAXPROCS(0)
 	}
 	s.seen.add(key)
 	s.states.Store(1)
-	level, firstID := []*world{first}, int32(0)
+	level, firstID := []S{first}, int32(0)
 	var r Result
 	for len(level) > 0 && !s.stop.Load() && r.Violation == nil {
 		next := s.expand(level, firstID)
@@ -97,13 +116,13 @@ func Search(bounds Bounds, limits Limits) Result {
 			break
 		}
 		r.Depth++
-		level, firstID = make([]*world, 0, len(next)), int32(len(s.origins))
+		level, firstID = make([]S, 0, len(next)), int32(len(s.origins))
 		for _, one := range next {
 			id := int32(len(s.origins))
 			s.origins = append(s.origins, origin{one.parent, one.action})
 			level = append(level, one.w)
-			if one.w.violation != nil && r.Violation == nil {
-				r.Violation, r.Trace = one.w.violation, replay(bounds, s.origins, id)
+			if v := one.w.broken(); v != nil && r.Violation == nil {
+				r.Violation, r.Trace = v, replay(start, s.origins, id)
 			}
 		}
 	}
@@ -114,14 +133,15 @@ func Search(bounds Bounds, limits Limits) Result {
 }
 
 // expand takes every step from a level; firstID is the number of its first state.
-func (s *search) expand(level []*world, firstID int32) []reached {
+func (s *search[S]) expand(level []S, firstID int32) []reached[S] {
 	const chunk = 64
 	var at atomic.Int64
-	found := make([][]reached, s.limits.Workers)
+	found := make([][]reached[S], s.limits.Workers)
 	var all sync.WaitGroup
 	for n := range s.limits.Workers {
 		all.Go(func() {
 			var scratch []byte
+			var none S
 			for !s.stop.Load() {
 				from := int(at.Add(chunk)) - chunk
 				if from >= len(level) {
@@ -129,7 +149,7 @@ func (s *search) expand(level []*world, firstID int32) []reached {
 				}
 				for i := from; i < min(from+chunk, len(level)); i++ {
 					found[n], scratch = s.from(level[i], firstID+int32(i), found[n], scratch)
-					level[i] = nil
+					level[i] = none
 				}
 				if !s.limits.Deadline.IsZero() && time.Now().After(s.limits.Deadline) {
 					s.stop.Store(true)
@@ -145,18 +165,18 @@ func (s *search) expand(level []*world, firstID int32) []reached {
 	return next
 }
 
-func (s *search) from(w *world, id int32, found []reached, scratch []byte) ([]reached, []byte) {
+func (s *search[S]) from(w S, id int32, found []reached[S], scratch []byte) ([]reached[S], []byte) {
 	for _, a := range w.enabled() {
 		n := w.fork()
 		n.do(a)
 		n.check()
 		s.steps.Add(1)
 		var key sum
-		if key, scratch = n.key(scratch); !s.seen.add(key) && n.violation == nil {
+		if key, scratch = n.key(scratch); !s.seen.add(key) && n.broken() == nil {
 			continue
 		}
-		found = append(found, reached{n, id, a})
-		if len(n.acked) > 0 {
+		found = append(found, reached[S]{n, id, a})
+		if n.promised() {
 			s.acks.Add(1)
 		}
 		if states := int(s.states.Add(1)); s.limits.States > 0 && states >= s.limits.States {
@@ -168,15 +188,14 @@ func (s *search) from(w *world, id int32, found []reached, scratch []byte) ([]re
 }
 
 // replay takes the steps to a state once more, with a pen.
-func replay(bounds Bounds, origins []origin, id int32) []string {
+func replay[S state[S]](start func(log func(string, ...any)) S, origins []origin, id int32) []string {
 	var actions []action
 	for at := id; at > 0; at = origins[at].parent {
 		actions = append(actions, origins[at].action)
 	}
-	w := newWorld(&bounds)
-	w.key(nil)
 	var lines []string
-	w.log = func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	w := start(func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
+	w.key(nil)
 	var trace []string
 	for i := len(actions) - 1; i >= 0; i-- {
 		lines = nil

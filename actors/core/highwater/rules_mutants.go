@@ -8,7 +8,7 @@ var (
 	unknownBlocks              = rules.Kept("R2 unknownBlocks")
 	resetOnRegistration        = rules.Kept("R2 resetOnRegistration")
 	requireExactSourceEpoch    = rules.Kept("R3 requireExactSourceEpoch")
-	floorOfWholeKey            = rules.Kept("F3 floorOfWholeKey")
+	floorOfWholeKey            = rules.Kept("F33 floorOfWholeKey")
 	forgetReportsOnEpoch       = rules.Kept("R3 forgetReportsOnEpoch")
 	requireMirrorTerm          = rules.Kept("R4 requireMirrorTerm")
 	admitAboveFloor            = rules.Kept("R5 admitAboveFloor")

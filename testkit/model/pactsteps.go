@@ -1,0 +1,173 @@
+package model
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/registration"
+)
+
+const (
+	pactProduce actionKind = iota
+	pactAck                // the leader's HW follows its gate
+	pactFetch
+	pactHear    // the leader applies the next thing the ledger says
+	pactDeliver // message a of the network arrives, and stays there
+	pactProve   // evidence a arrives
+	pactBeat    // the mirror's clock comes round
+	pactRelease
+	pactChange // the operator of the destination wants the other type
+	pactElect  // a new leader of the source, clean; a records that nobody was acknowledged are gone
+	pactSrcRestart
+	pactDstRestart
+	pactTick
+	pactLongTick
+	pactActions
+)
+
+func (p *pact) enabled() []action {
+	b := p.bounds
+	if p.commands > b.Commands {
+		return nil
+	}
+	var all []action
+	add := func(kind actionKind, a int) { all = append(all, action{kind: kind, a: int8(a)}) }
+	for _, one := range []struct {
+		kind actionKind
+		most int
+	}{
+		{pactProduce, b.Records}, {pactRelease, b.Releases}, {pactChange, b.Changes}, {pactSrcRestart, b.SrcRestarts},
+		{pactDstRestart, b.DstRestarts}, {pactTick, b.Ticks}, {pactLongTick, b.LongTicks},
+	} {
+		if int(p.used[one.kind]) < one.most {
+			add(one.kind, 0)
+		}
+	}
+	if int(p.used[pactElect]) < b.Elections {
+		for lost := range len(p.leader.records) - int(p.leader.hw) + 1 {
+			add(pactElect, lost)
+		}
+	}
+	if p.leader.hw < p.reach() {
+		add(pactAck, 0)
+	}
+	if len(p.leader.queue) > 0 {
+		add(pactHear, 0)
+	}
+	add(pactFetch, 0)
+	add(pactBeat, 0)
+	for i := range p.net {
+		add(pactDeliver, i)
+	}
+	for i := range p.proofs {
+		add(pactProve, i)
+	}
+	return all
+}
+
+func (p *pact) do(a action) {
+	switch a.kind {
+	case pactProduce, pactRelease, pactChange, pactElect, pactSrcRestart, pactDstRestart, pactTick, pactLongTick:
+		p.used[a.kind]++
+	}
+	switch a.kind {
+	case pactProduce:
+		p.leader.records = append(append([]int8(nil), p.leader.records...), p.used[pactProduce])
+		p.say("record %d is produced", p.used[pactProduce])
+	case pactAck:
+		p.say("HW follows")
+		p.acknowledge()
+	case pactFetch:
+		p.say("the destination fetches, mode %d", p.copied.mode)
+		p.fetch()
+	case pactHear:
+		p.say("the leader hears of the ledger")
+		p.hear()
+	case pactDeliver:
+		p.say("arrives: %s", p.net[a.a])
+		p.deliver(p.net[a.a])
+	case pactProve:
+		p.say("arrives: %s", p.proofs[a.a])
+		p.deliver(p.proofs[a.a])
+	case pactBeat:
+		p.say("the mirror looks what is due")
+		p.tellMirror(mirror.Tick{})
+	case pactRelease:
+		p.say("the source's operator releases the mirror")
+		topics := []core.TopicID{pactTopic}
+		if p.bounds.Whole {
+			topics = nil
+		}
+		p.tellLedger(registration.ReleaseMirror{Mirror: pactKey.Mirror, Topics: topics})
+	case pactChange:
+		wants := []mirror.Type{mirror.TypeSync, mirror.TypeAsync}[p.used[pactChange]%2]
+		p.say("the destination's operator wants %v", wants)
+		p.tellMirror(mirror.AlterType{Topics: []core.TopicID{pactTopic}, Type: wants})
+	case pactElect:
+		p.say("the source elects another leader, %d records nobody was acknowledged are gone", a.a)
+		p.elect(int(a.a))
+	case pactSrcRestart:
+		p.say("the source restarts")
+		p.restartSource()
+	case pactDstRestart:
+		p.say("the destination restarts")
+		p.restartMirror()
+	case pactTick:
+		p.say("700 ms pass")
+		p.now += 7 * pactSecond / 10
+	case pactLongTick:
+		p.say("31 s pass")
+		p.now += 31 * pactSecond
+	default:
+		panic(fmt.Sprintf("model: step %d", a.kind))
+	}
+	if !p.bounds.Lag {
+		p.hearAll()
+	}
+}
+
+// elect gives the source another leader; the election carries every registration published before it (D9).
+func (p *pact) elect(lost int) {
+	p.hearAll()
+	l := &p.leader
+	l.epoch++
+	l.records = append([]int8(nil), l.records[:len(l.records)-lost]...)
+	if l.gate.on {
+		p.gateBegins(l.gate.gate)
+	}
+}
+
+func (p *pact) restartSource() {
+	s, err := ledgers.Restore("src", ledgers.Snapshot(p.src))
+	if err != nil {
+		panic(err)
+	}
+	p.src, p.ledger = s, registration.Ledger{}
+	p.leader.queue, p.leader.gates, p.leader.gate = nil, image.Registrations{}, gateHeld{}
+	p.leader.epoch++
+	p.tellLedger(registration.Resume{Topics: []core.TopicID{pactTopic}})
+	p.hearAll()
+}
+
+func (p *pact) restartMirror() {
+	s, err := mirrors.Restore("m", mirrors.Snapshot(p.dst))
+	if err != nil {
+		panic(err)
+	}
+	p.dst = s
+	p.copied.mode, p.copied.reporting = mirror.FetchOff, false
+	p.tellMirror(mirror.Republish{})
+	p.tellMirror(mirror.Resume{})
+}
+
+func (m message) String() string {
+	switch c := m.toSource.(type) {
+	case registration.RegisterTopic:
+		return fmt.Sprintf("Register(%d, echo %d)", c.Generation, c.Echo)
+	case registration.UnregisterTopic:
+		return fmt.Sprintf("Unregister(%d)", c.Generation)
+	}
+	return fmt.Sprintf("%T%+v", m.toMirror, m.toMirror)
+}
