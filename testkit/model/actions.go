@@ -16,6 +16,7 @@ type actionKind uint8
 
 const (
 	actProduce actionKind = iota
+	actRetry              // the newest record arrives at broker a again
 	actSync
 	actLink    // all letters from broker a to broker b of cluster c arrive
 	actRead    // a follower's read of its leader's journal
@@ -57,6 +58,9 @@ func (w *world) enabled() []action {
 	for id := 1; id <= 2; id++ {
 		if w.produced < bounds.Records && partition.Describe(w.src().broker(core.ReplicaID(id)).part).IsLeader {
 			add(actProduce, 0, id, 0)
+		}
+		if w.retries < bounds.Retries && w.produced > 0 && partition.Describe(w.src().broker(core.ReplicaID(id)).part).IsLeader {
+			add(actRetry, 0, id, 0)
 		}
 	}
 	for i := range w.n {
@@ -195,7 +199,11 @@ func (w *world) do(a action) {
 	case actProduce:
 		w.produced++
 		n := int64(w.produced)
-		w.tell(0, id, partition.AppendBatch{Ref: core.RequestID(n), Batch: record(n), Acks: -1})
+		w.tell(0, id, partition.AppendBatch{Ref: core.RequestID(n), Batch: w.record(n), Acks: -1})
+	case actRetry:
+		w.retries++
+		n := int64(w.produced)
+		w.tell(0, id, partition.AppendBatch{Ref: core.RequestID(100*w.retries) + core.RequestID(n), Batch: w.record(n), Acks: -1})
 	case actSync:
 		w.sync(i, id)
 	case actLink:
@@ -263,8 +271,12 @@ func (w *world) do(a action) {
 	}
 }
 
-func record(id int64) batch.Batch {
-	return batch.Build(batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, FirstTimestamp: id, MaxTimestamp: id},
+func (w *world) record(id int64) batch.Batch {
+	from := batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, FirstTimestamp: id, MaxTimestamp: id}
+	if w.bounds.Retries > 0 {
+		from.ProducerID, from.ProducerEpoch, from.BaseSequence = 1, 0, int32(id-1)
+	}
+	return batch.Build(from,
 		[]batch.Record{{Timestamp: id, Value: fmt.Appendf(nil, "record %d", id)}})
 }
 

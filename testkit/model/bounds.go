@@ -19,6 +19,7 @@ type Bounds struct {
 	Losses       int `default:"0" help:"Restarts of the source with empty disks, unnoticed."`
 	Ticks        int `default:"0" help:"Steps of the clock by 11 s: lagging followers leave the ISR, floors are said again."`
 	Releases     int `default:"0" help:"Releases of the first destination; each may be followed by a registration under a new epoch."`
+	Retries      int `default:"0" help:"Times the producer, idempotent then, sends its newest record again."`
 	MinISR       int `name:"min-isr" default:"1" help:"min.insync.replicas of every cluster, pinned for its mirrors."`
 	Floors       int `default:"2" help:"Floor reports on their way. Each may arrive late, never, or again and again, until the newest pushes out the oldest."`
 	Answers      int `default:"1" help:"Mirror fetch answers on their way, in any order."`
@@ -53,6 +54,7 @@ func (b Bounds) String() string {
 	say(b.Losses, "unnoticed losses of the source")
 	say(b.Ticks, "clock steps")
 	say(b.Releases, "releases")
+	say(b.Retries, "retries of an idempotent producer")
 	if b.MinISR > 1 {
 		say(b.MinISR, "min ISR")
 	}

@@ -204,6 +204,12 @@ func (w *world) ack(c *cluster, id core.ReplicaID, base core.Offset) {
 	a := ack{at: base, digest: digest(b.live[base])}
 	if int(base) < len(b.stamps) {
 		a.gated = b.stamps[base]
+	} else { // acked before HW: then it was promised under whatever gates now
+		for d, re := range w.gates {
+			if re != 0 {
+				a.gated |= 1 << d
+			}
+		}
 	}
 	w.say("record at offset %d of epoch %d is ACKED by %s", base, b.live[base].LeaderEpoch, c.label(id))
 	for _, old := range w.acked {

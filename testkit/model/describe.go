@@ -9,6 +9,8 @@ func (w *world) describe(a action) string {
 	switch a.kind {
 	case actProduce:
 		return fmt.Sprintf("record %d is produced at %s", w.produced+1, at)
+	case actRetry:
+		return fmt.Sprintf("record %d is sent again, to %s", w.produced, at)
 	case actSync:
 		return at + " syncs its journal"
 	case actLink:

@@ -58,7 +58,7 @@ func (w *world) key(scratch []byte) (sum, []byte) {
 	for d := range w.gates {
 		b = append(b, byte(w.gates[d]), byte(w.newest[d]), byte(w.elected[d]))
 	}
-	b = append(b, byte(w.elected[2]), byte(w.produced), byte(w.ticks), byte(w.crashes[0]), byte(w.crashes[1]), byte(w.releases), byte(w.unclean), byte(w.losses), byte(w.carried[0]), byte(w.carried[1]))
+	b = append(b, byte(w.elected[2]), byte(w.produced), byte(w.retries), byte(w.ticks), byte(w.crashes[0]), byte(w.crashes[1]), byte(w.releases), byte(w.unclean), byte(w.losses), byte(w.carried[0]), byte(w.carried[1]))
 	return sumOf(b), b
 }
 

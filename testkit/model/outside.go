@@ -25,8 +25,9 @@ func ofModel(r rules.Rule) bool {
 // Counterexamples names the scenario in which each switched-off rule goes wrong soonest.
 var Counterexamples = map[string]string{
 	"confirmPastLastOffset": "quiet", "unknownBlocks": "quiet", "reportOnlyDurable": "quiet",
-	"resetOnRegistration":     "release",
-	"requireExactSourceEpoch": "source-election", "requireAdoptedEpoch": "source-election", "serveFromElectionImage": "source-election",
+	"duplicateWaitsForOriginal": "retry",
+	"resetOnRegistration":       "release",
+	"requireExactSourceEpoch":   "source-election", "requireAdoptedEpoch": "source-election", "serveFromElectionImage": "source-election",
 	"followCleanLineage":         "source-election",
 	"forgetReportsOnEpoch":       "re-elected",
 	"refuseLowerSourceEpoch":     "zombie-source",
@@ -68,11 +69,12 @@ var outside = map[string]string{
 	"underMinFromNewest": "the size only refuses; floors bound HW either way",
 	"joinerHoldsFloor":   "liveness: it lets a follower join under load",
 	// The model leaves its subject out.
+	"anEpochNeverShrinks":  "a source restored from an older copy of itself",
 	"newDataRegistersAnew": "a destination whose data changes",
 	"followSourceStart":    "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
 	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
-	"producersFollowTheLog": "idempotent producers", "duplicateWaitsForOriginal": "idempotent producers",
-	"nameSlowestMirror": "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",
+	"producersFollowTheLog": "producers that go on after an election",
+	"nameSlowestMirror":     "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",
 	"boundPurgatory": "refusals", "ledgerWeakAcks": "acks=1", "countWeakAcks": "acks=1",
 	"mirrorsAreReadOnly": "clients of the destination", "gateStartIsLEO": "evidence and claims",
 	"raiseEpochAboveSource":      "destination epochs start far above",

@@ -82,7 +82,7 @@ func (c *Command) rules(until time.Time) error {
 	defer h.Close()
 	fmt.Printf("%-7s %-26s %-12s %7s  %-20s %s\n", "RULING", "SWITCH", "PACKAGE", "SECONDS", "SCENARIO", "COUNTEREXAMPLE")
 	found := 0
-	var survived []string
+	var survived, unknown []string
 	for _, r := range all {
 		row := func(seconds, scenario, text string) {
 			fmt.Printf("%-7s %-26s %-12s %7s  %-20s %s\n", r.Ruling, r.Switch, filepath.Base(r.Package), seconds, scenario, text)
@@ -90,6 +90,11 @@ func (c *Command) rules(until time.Time) error {
 		scenario, inside := Counterexamples[r.Switch]
 		if c.Scenario != allScenarios {
 			scenario, inside = c.Scenario, true
+		}
+		if !inside && Outside(r) == "" {
+			unknown = append(unknown, r.Switch)
+			row("", "-", "not looked at: give it a scenario or a reason in testkit/model/outside.go")
+			continue
 		}
 		if !inside {
 			row("", "-", "outside: "+Outside(r))
@@ -115,7 +120,10 @@ func (c *Command) rules(until time.Time) error {
 			fmt.Print(trace)
 		}
 	}
-	fmt.Printf("%d rules: %d with a counterexample, %d outside the model\n", len(all), found, len(all)-found-len(survived))
+	fmt.Printf("%d rules: %d with a counterexample, %d outside the model\n", len(all), found, len(all)-found-len(survived)-len(unknown))
+	if unknown != nil {
+		return fmt.Errorf("neither a scenario nor a reason for %s", strings.Join(unknown, ", "))
+	}
 	if survived != nil {
 		return fmt.Errorf("no counterexample without %s", strings.Join(survived, ", "))
 	}

@@ -36,6 +36,7 @@ func Scenarios() []Scenario {
 	}
 	return []Scenario{
 		of("quiet", true, func(b *Bounds) { b.Records, b.SrcSync, b.DstSync = 2, true, true }),
+		of("retry", true, func(b *Bounds) { b.Retries, b.SrcElections, b.SrcSync = 1, 1, true }),
 		of("source-election", true, func(b *Bounds) { b.SrcElections, b.DstSync, b.Lag = 1, true, true }),
 		of("release", true, func(b *Bounds) { b.Releases, b.Lag = 1, true }),
 		of("destination-election", true, func(b *Bounds) { b.DstElections, b.Lag, b.Graceful = 1, true, true }),

@@ -35,9 +35,9 @@ type world struct {
 	newest  [2]core.RegistrationEpoch
 	carried [2]core.RegistrationEpoch // by the newest election at the source (D9)
 
-	produced, ticks, releases, unclean, losses int
-	crashes                                    [2]int // at the source, at destinations
-	elected                                    [3]int
+	produced, retries, ticks, releases, unclean, losses int
+	crashes                                             [2]int // at the source, at destinations
+	elected                                             [3]int
 
 	// Not part of the state: what one step leaves for its own end, and what it found.
 	owned     uint8 // brokers that this step copied
