@@ -9,9 +9,12 @@ import (
 	"lockstep/actors/core/registration"
 )
 
+// pactStep is the kind of an action of a pact.
+type pactStep actionKind
+
 const (
-	pactProduce actionKind = iota
-	pactAck                // the leader's HW follows its gate
+	pactProduce pactStep = iota
+	pactAck              // the leader's HW follows its gate
 	pactFetch
 	pactHear    // the leader applies the next thing the ledger says
 	pactDeliver // message a of the network arrives, and stays there
@@ -33,16 +36,16 @@ func (p *pact) enabled() []action {
 		return nil
 	}
 	var all []action
-	add := func(kind actionKind, a int) { all = append(all, action{kind: kind, a: int8(a)}) }
+	add := func(step pactStep, a int) { all = append(all, action{kind: actionKind(step), a: int8(a)}) }
 	for _, one := range []struct {
-		kind actionKind
+		step pactStep
 		most int
 	}{
 		{pactProduce, b.Records}, {pactRelease, b.Releases}, {pactChange, b.Changes}, {pactSrcRestart, b.SrcRestarts},
 		{pactDstRestart, b.DstRestarts}, {pactTick, b.Ticks}, {pactLongTick, b.LongTicks},
 	} {
-		if int(p.used[one.kind]) < one.most {
-			add(one.kind, 0)
+		if int(p.used[one.step]) < one.most {
+			add(one.step, 0)
 		}
 	}
 	if int(p.used[pactElect]) < b.Elections {
@@ -68,11 +71,13 @@ func (p *pact) enabled() []action {
 }
 
 func (p *pact) do(a action) {
-	switch a.kind {
+	step := pactStep(a.kind)
+	switch step {
 	case pactProduce, pactRelease, pactChange, pactElect, pactSrcRestart, pactDstRestart, pactTick, pactLongTick:
-		p.used[a.kind]++
+		p.used[step]++
+	default: // as often as it likes
 	}
-	switch a.kind {
+	switch step {
 	case pactProduce:
 		p.leader.records = append(append([]int8(nil), p.leader.records...), p.used[pactProduce])
 		p.say("record %d is produced", p.used[pactProduce])
@@ -121,7 +126,7 @@ func (p *pact) do(a action) {
 		p.say("31 s pass")
 		p.now += 31 * pactSecond
 	default:
-		panic(fmt.Sprintf("model: step %d", a.kind))
+		panic(fmt.Sprintf("model: step %d", step))
 	}
 	if !p.bounds.Lag {
 		p.hearAll()
