@@ -1,182 +1,192 @@
 // Package pair proves the promises of synchronous mirroring on the real thing: one, two or three clusterd
-// processes, their sockets and their directories, killed, paused and restarted. Nothing here waits by
-// the clock: every wait is for something that an operator or a client can see.
+// processes, their sockets and their directories, killed, paused and restarted.
 package pair
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
+	"lockstep/protocol/perr"
 	"lockstep/testkit/binaries"
+	site "lockstep/testkit/datacenter"
 )
 
-// patience bounds every wait. It is long because the machine that runs the tests may be busy; nothing
-// ever waits it out but a failing test.
-const patience = 40 * time.Second
+const patience = site.Patience
 
-// datacenter is one clusterd process with its admin client.
+// datacenter is the harness in this package's short words.
 type datacenter struct {
-	*process.Process
+	*site.Datacenter
 	admin *admin.Client
 }
 
-func products(t *testing.T) binaries.Paths {
-	t.Helper()
-	bin, err := binaries.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
-// start runs a new cluster in its own directory until the end of the test.
 func start(t *testing.T, s process.Spec) *datacenter {
 	t.Helper()
-	s.Binary = products(t).Clusterd
-	if s.Dir == "" {
-		s.Dir = filepath.Join(t.TempDir(), s.Cluster)
-	}
-	s.Args = append([]string{"--segment-bytes", "4194304"}, s.Args...)
-	d := &datacenter{}
-	d.run(t, s)
-	cl, err := admin.New(d.Bootstrap())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.admin = cl
-	t.Cleanup(func() {
-		d.admin.Close()
-		d.Kill()
-		if t.Failed() {
-			t.Logf("log of %s ends with:\n%s", d.Cluster, d.Log())
-		}
-	})
-	return d
+	d := site.Start(t, s)
+	return &datacenter{d, d.Admin}
 }
 
-func (d *datacenter) run(t *testing.T, s process.Spec) {
+func products(t *testing.T) binaries.Paths { t.Helper(); return site.Products(t) }
+
+func clusterctl(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	p, err := process.Start(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Process = p
+	return site.Clusterctl(t, args...)
 }
 
-// restart starts the same data again, on the same ports, after a Kill or a Stop.
-func (d *datacenter) restart(t *testing.T) {
-	t.Helper()
-	d.run(t, d.Spec)
-}
-
-func (d *datacenter) pause(t *testing.T) {
-	t.Helper()
-	if err := d.Pause(); err != nil {
-		t.Fatalf("pause %s: %v", d.Cluster, err)
-	}
-}
-
-func (d *datacenter) resume(t *testing.T) {
-	t.Helper()
-	if err := d.Resume(); err != nil {
-		t.Fatalf("resume %s: %v", d.Cluster, err)
-	}
-}
-
-// stopBroker and startBroker are what clusterctl brokers stop and start ask for.
-func (d *datacenter) stopBroker(t *testing.T, id int32)  { t.Helper(); d.changeBroker(t, id, "stop") }
-func (d *datacenter) startBroker(t *testing.T, id int32) { t.Helper(); d.changeBroker(t, id, "start") }
-
-func (d *datacenter) changeBroker(t *testing.T, id int32, verb string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://%s/v1/brokers/%d/%s", d.HTTP, id, verb), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatalf("%s broker %d of %s: %v", verb, id, d.Cluster, err)
-	}
-	defer res.Body.Close()
-	if body, _ := io.ReadAll(res.Body); res.StatusCode >= 300 {
-		t.Fatalf("%s broker %d of %s: %s: %s", verb, id, d.Cluster, res.Status, body)
-	}
-}
-
-// metric is the sum of a metric over its labels; absent is 0.
-func (d *datacenter) metric(t *testing.T, name string) float64 {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.HTTP+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatalf("metrics of %s: %v", d.Cluster, err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("metrics of %s: %v", d.Cluster, err)
-	}
-	sum := 0.0
-	for line := range strings.Lines(string(body)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		bare, _, _ := strings.Cut(key, "{")
-		var v float64
-		if bare != name {
-			continue
-		}
-		if _, err := fmt.Sscan(value, &v); err != nil {
-			t.Fatalf("metric %s of %s: %v", name, d.Cluster, err)
-		}
-		sum += v
-	}
-	return sum
-}
-
-// eventually asks again and again until look is content. look says what it sees, for the failure.
 func eventually(t *testing.T, what string, look func() (seen string, ok bool)) {
 	t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for {
-		seen, ok := look()
-		if ok {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatalf("%s: not within %s; last seen: %s", what, patience, seen)
-		}
-	}
+	site.Eventually(t, what, look)
 }
 
-// await waits for a channel to close or deliver.
-func await[T any](t *testing.T, what string, c <-chan T) T {
+func await[V any](t *testing.T, what string, c <-chan V) V { t.Helper(); return site.Await(t, what, c) }
+
+func (d *datacenter) restart(t *testing.T)              { t.Helper(); d.Restart(t) }
+func (d *datacenter) pause(t *testing.T)                { t.Helper(); d.Freeze(t) }
+func (d *datacenter) resume(t *testing.T)               { t.Helper(); d.Thaw(t) }
+func (d *datacenter) stopBroker(t *testing.T, id int32) { t.Helper(); d.StopBroker(t, id) }
+func (d *datacenter) startBroker(t *testing.T, id int32) {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("%s: not within %s", what, patience)
-		panic("unreachable")
-	}
+	d.StartBroker(t, id)
 }
+
+func (d *datacenter) metric(t *testing.T, name string) float64 { t.Helper(); return d.Metric(t, name) }
+
+func (d *datacenter) createTopic(t *testing.T, name string, partitions int32) {
+	t.Helper()
+	d.CreateTopic(t, name, partitions)
+}
+
+func (d *datacenter) createMirror(t *testing.T, mirror string, source *datacenter, more ...string) {
+	t.Helper()
+	d.CreateMirror(t, mirror, source.Datacenter, more...)
+}
+
+func (d *datacenter) startSync(t *testing.T, mirror, topic string) {
+	t.Helper()
+	d.StartSync(t, mirror, topic)
+}
+
+func (d *datacenter) alter(t *testing.T, mirror, topic string, kind int8) {
+	t.Helper()
+	d.Alter(t, mirror, topic, kind)
+}
+
+func (d *datacenter) stopTopic(t *testing.T, mirror, topic string) (warning string) {
+	t.Helper()
+	return d.StopTopic(t, mirror, topic)
+}
+
+func (d *datacenter) release(t *testing.T, mirror string, topics ...string) admin.Release {
+	t.Helper()
+	return d.Release(t, mirror, topics...)
+}
+
+type described = site.Described
+
+func (d *datacenter) describe(ctx context.Context, mirror, topic string) (described, error) {
+	return d.Describe(ctx, mirror, topic)
+}
+
+func (d *datacenter) awaitTopic(t *testing.T, mirror, topic, what string, wanted func(described) bool) described {
+	t.Helper()
+	return d.AwaitTopic(t, mirror, topic, what, wanted)
+}
+
+func (d *datacenter) awaitSync(t *testing.T, mirror, topic string) described {
+	t.Helper()
+	return d.AwaitSync(t, mirror, topic)
+}
+
+func (d *datacenter) awaitStopped(t *testing.T, mirror, topic string) described {
+	t.Helper()
+	return d.AwaitStopped(t, mirror, topic)
+}
+
+func sight(now described) string { return site.Sight(now) }
+func inSync(now described) bool  { return site.InSync(now) }
+
+// send is one Produce: version, acks, timeout, value.
+type send struct {
+	Version int16
+	Acks    int16
+	Timeout time.Duration
+	Value   string
+}
+
+type answer struct {
+	code perr.Code
+	text string
+	base int64
+	err  error
+}
+
+func (a answer) String() string {
+	return site.Answer{Code: a.code, Text: a.text, Base: a.base, Err: a.err}.String()
+}
+
+func answered(a site.Answer) answer { return answer{a.Code, a.Text, a.Base, a.Err} }
+
+func acksAll(timeout time.Duration, value string) send { return send{14, -1, timeout, value} }
+
+func (d *datacenter) produce(t *testing.T, topic string, index int32, s send) answer {
+	t.Helper()
+	return answered(d.Produce(t, topic, index, site.Send(s)))
+}
+
+func (d *datacenter) producing(t *testing.T, topic string, index int32, s send) <-chan answer {
+	t.Helper()
+	done, asked := make(chan answer, 1), d.Producing(t, topic, index, site.Send(s))
+	go func() { done <- answered(<-asked) }()
+	return done
+}
+
+func (d *datacenter) mustProduce(t *testing.T, topic string, index int32, value string) int64 {
+	t.Helper()
+	return d.MustProduce(t, topic, index, value)
+}
+
+type partitionView struct {
+	topic   [16]byte
+	address string
+	leader  int32
+	epoch   int32
+	isr     []int32
+}
+
+func (d *datacenter) partition(t *testing.T, topic string, index int32) partitionView {
+	t.Helper()
+	v := d.Partition(t, topic, index)
+	return partitionView{v.Topic, v.Address, v.Leader, v.Epoch, v.ISR}
+}
+
+type consumed struct {
+	hw    int64
+	bytes []byte
+	bases []int64
+}
+
+func (d *datacenter) consume(t *testing.T, topic string, index int32) consumed {
+	t.Helper()
+	seen := d.Consume(t, topic, index)
+	return consumed{seen.HW, seen.Bytes, seen.Bases}
+}
+
+func (c consumed) has(value string) bool { return site.Consumed{Bytes: c.bytes}.Has(value) }
+
+func (d *datacenter) sameLogAs(t *testing.T, other *datacenter, topic string, partitions int32) {
+	t.Helper()
+	d.SameLogAs(t, other.Datacenter, topic, partitions)
+}
+
+type load struct{ *site.Load }
+
+func (d *datacenter) produceUnderLoad(t *testing.T, topic string) *load {
+	t.Helper()
+	return &load{d.ProduceUnderLoad(t, topic)}
+}
+
+func (l *load) awaitMore(t *testing.T, n int)          { t.Helper(); l.AwaitMore(t, n) }
+func (l *load) drain(t *testing.T)                     { t.Helper(); l.Finish(t) }
+func (l *load) compare(t *testing.T, from *datacenter) { t.Helper(); l.Check(t, from.Datacenter) }

@@ -2,10 +2,8 @@ package pair
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,22 +93,6 @@ func TestADeadSourcesCopiedJournalSaysWhoHadTheRecord(t *testing.T) {
 	place := flip(t, dirs[1], "the chosen one")
 	if out, code = clusterctl(t, append([]string{"journal", "verify"}, dirs...)...); code != 2 || !strings.Contains(out, place) {
 		t.Errorf("verify with a flipped byte in %s ends with %d:\n%s", place, code, out)
-	}
-}
-
-// clusterctl runs the tool and returns what it printed and its exit code.
-func clusterctl(t *testing.T, args ...string) (string, int) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), products(t).Clusterctl, args...).CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return string(out), 0
-	case errors.As(err, &exit):
-		return string(out), exit.ExitCode()
-	default:
-		t.Fatalf("run clusterctl %v: %v", args, err)
-		return "", 0
 	}
 }
 

@@ -1,9 +1,6 @@
 package pair
 
 import (
-	"bytes"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -11,25 +8,6 @@ import (
 	"lockstep/protocol/admin"
 	"lockstep/protocol/perr"
 )
-
-// sameLogAs waits until both sides show the same, and compares byte by byte: batches, offsets, epochs,
-// producers, checksums; and the topic's id.
-func (d *datacenter) sameLogAs(t *testing.T, other *datacenter, topic string, partitions int32) {
-	t.Helper()
-	for p := range partitions {
-		var here, there consumed
-		eventually(t, fmt.Sprintf("%s/%d is as long here as there", topic, p), func() (string, bool) {
-			here, there = d.consume(t, topic, p), other.consume(t, topic, p)
-			return fmt.Sprintf("%d and %d", here.hw, there.hw), here.hw == there.hw
-		})
-		if !bytes.Equal(here.bytes, there.bytes) || !slices.Equal(here.bases, there.bases) {
-			t.Errorf("%s/%d: %d bytes in %d batches here, %d bytes in %d batches there", topic, p, len(here.bytes), len(here.bases), len(there.bytes), len(there.bases))
-		}
-		if here, there := d.partition(t, topic, p).topic, other.partition(t, topic, p).topic; here != there {
-			t.Errorf("%s has id %x here and %x there", topic, here, there)
-		}
-	}
-}
 
 // One pair of healthy datacenters, and what may be asked of it.
 func TestWhileBothLive(t *testing.T) {

@@ -1,8 +1,7 @@
-package pair
+package datacenter
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -10,23 +9,23 @@ import (
 	"lockstep/clusterd/acked"
 )
 
-// load is an ordinary idempotent acks=all producer at full speed that remembers every acknowledgement.
-type load struct {
+// Load is an ordinary idempotent acks=all producer at full speed that remembers every acknowledgement.
+type Load struct {
 	*acked.Producer
 	stop  context.CancelFunc
 	ended chan struct{}
 }
 
-// produceUnderLoad starts it. The brokers wait two seconds for acks=all, so that a dead destination
+// ProduceUnderLoad starts it. The brokers wait two seconds for acks=all, so that a dead destination
 // shows soon and the client tries again.
-func (d *datacenter) produceUnderLoad(t *testing.T, topic string) *load {
+func (d *Datacenter) ProduceUnderLoad(t T, topic string) *Load {
 	t.Helper()
 	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, kgo.ProduceRequestTimeout(2*time.Second), kgo.MaxBufferedRecords(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &load{p, stop, make(chan struct{})}
+	l := &Load{p, stop, make(chan struct{})}
 	go func() { p.Run(ctx); close(l.ended) }()
 	t.Cleanup(func() {
 		stop()
@@ -36,11 +35,11 @@ func (d *datacenter) produceUnderLoad(t *testing.T, topic string) *load {
 	return l
 }
 
-// awaitMore waits until so many more records are acknowledged.
-func (l *load) awaitMore(t *testing.T, n int) {
+// AwaitMore waits until so many more records are acknowledged.
+func (l *Load) AwaitMore(t T, n int) {
 	t.Helper()
 	from := l.Acked()
-	eventually(t, "producing goes on", func() (string, bool) {
+	Eventually(t, "producing goes on", func() (string, bool) {
 		_, failure := l.Failed()
 		return time.Now().Format("15:04:05.000") + " " + textOf(failure), l.Acked() >= from+n
 	})
@@ -53,22 +52,22 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// drain ends the load and waits until every record is answered. The client may not give up on any.
-func (l *load) drain(t *testing.T) {
+// Finish ends the load and waits until every record is answered. The client may not give up on any.
+func (l *Load) Finish(t T) {
 	t.Helper()
 	l.stop()
 	<-l.ended
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	if err := l.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// compare reads everything back from a cluster: nothing acknowledged may be absent, nothing there twice.
-func (l *load) compare(t *testing.T, from *datacenter) {
+// Check reads everything back from a cluster: nothing acknowledged may be absent, nothing there twice.
+func (l *Load) Check(t T, from *Datacenter) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	v, err := l.Compare(ctx, from.Bootstrap())
 	if err != nil {
