@@ -59,6 +59,7 @@ func (c *Cluster) republish(facts []image.Fact) {
 func (c *Cluster) performController(f controller.Effect) {
 	switch e := f.(type) {
 	case controller.Publish:
+		c.stats.published(c.Newest(), e)
 		c.publisher.publish(e.Facts)
 		if _, first := e.Facts[0].(image.ClusterNamed); first {
 			c.once.Do(func() { close(c.restarted) })

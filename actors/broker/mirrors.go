@@ -147,7 +147,7 @@ func (c *Cluster) spawnMirror(name core.MirrorName) *shell.Ref[mirror.Command] {
 		Level: slog.LevelInfo, Tick: mirror.Tick{},
 		Timer:   func(f mirror.Effect) (int64, bool) { t, ok := f.(mirror.ArmTimer); return t.At, ok },
 		Perform: func(f mirror.Effect) { c.performMirror(self, f) },
-		Observe: func(ev mirror.Event) { c.warnOfMirror(name, ev) },
+		Observe: c.observeMirror(name),
 		Started: func(_ *mirror.State, again bool) {
 			if again {
 				<-ready

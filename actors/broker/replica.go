@@ -33,7 +33,8 @@ type Replica struct {
 	gates atomic.Pointer[highwater.PublishGates]
 	floor atomic.Pointer[highwater.PublishFloor]
 
-	ackMode AckMode // of the newest ledger entry; the HW actor's own
+	ackMode AckMode   // of the newest ledger entry; the HW actor's own
+	timing  ackTiming // the HW actor's own
 
 	// telling orders roles and images that come from the feed and from the actors themselves: the one
 	// that is sent last was read last.
@@ -72,7 +73,7 @@ func ledgerStream(id core.PartitionID) journal.Stream {
 func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed func()) *Replica {
 	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), known: b.cluster.knownOf(id), sentEpoch: core.NoEpoch,
 		early: map[core.ReplicaID]partition.JoinLeader{}}
-	r.tail = b.cluster.tails.newTail()
+	r.tail, r.timing.replica = b.cluster.tails.newTail(), r
 	r.view.Store(&partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch})
 	r.gates.Store(&highwater.PublishGates{Epoch: core.NoEpoch})
 	told := func() func() {

@@ -57,10 +57,11 @@ type cursor struct {
 	bytes    int64       // read, for the mean size of a record
 	records  int64
 	rate     meter
-	corrupt  int     // bad answers in a row
-	flight   *flight // the fetch it is part of
-	appendOf asked   // the question whose answer is being appended
-	cut      cut     // what the check that is out may cut
+	corrupt  int       // bad answers in a row
+	flight   *flight   // the fetch it is part of
+	appendOf asked     // the question whose answer is being appended
+	received time.Time // when that answer came, if it had batches
+	cut      cut       // what the check that is out may cut
 }
 
 // assignment is what the mirror's metadata says of one partition.

@@ -34,6 +34,7 @@ type Fetchers struct {
 	options Options
 	sender  [16]byte // of this process: tells its reports from those of an earlier one
 	count   counters
+	health  health
 	ctx     context.Context
 	stop    context.CancelFunc
 

@@ -62,7 +62,7 @@ type (
 
 func newMirrorRun(f *Fetchers, name core.MirrorName) *mirrorRun {
 	return &mirrorRun{all: f, name: name, log: f.options.Log.With("mirror", name), ctx: f.ctx, count: &f.count, inbox: newInbox(),
-		reports: newReports(name, f.options.Destination), topics: map[core.TopicID]mirror.FetchTopic{},
+		reports: newReports(name, f.options.Destination, &f.health), topics: map[core.TopicID]mirror.FetchTopic{},
 		leaders: map[core.PartitionID]leadership{}, brokers: map[core.ReplicaID]string{}, fetchers: map[core.ReplicaID]*fetcher{}}
 }
 
@@ -186,6 +186,7 @@ func (m *mirrorRun) readSource() {
 		return
 	}
 	m.pause.reset()
+	m.all.health.readMetadata(m.name, now)
 	m.soonest = now.Add(refreshGap)
 	m.next = now.Add(m.config.MetadataRefresh)
 	m.assign()

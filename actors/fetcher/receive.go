@@ -120,7 +120,10 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 	}
 	f.mirror.count.batches.Add(int64(len(list)))
 	f.mirror.count.bytes.Add(size)
-	c.phase, c.appendOf = appending, q
+	c.phase, c.appendOf, c.received = appending, q, time.Time{}
+	if len(list) > 0 {
+		c.received = now
+	}
 	c.tracked, c.trimmed, c.told = hw, start, c.waiters
 	f.ask(c, func(ref core.RequestID) partition.Command {
 		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
@@ -299,6 +302,9 @@ func (f *fetcher) accepted(c *cursor, a partition.MirrorAnswered, now time.Time)
 	c.home, c.next, c.last = a.Epoch, a.LEO, a.LastEpoch
 	c.until = time.Time{}
 	if appended {
+		if !c.received.IsZero() {
+			f.mirror.all.health.appends.Observe(now.Sub(c.received))
+		}
 		f.mirror.reports.progress(c, c.appendOf)
 	}
 }

@@ -18,8 +18,9 @@ const reportEvery = 20 * time.Millisecond
 // reports carries what fetchers learn to the mirror actor: progress, evidence and failures newest first
 // per partition, everything else as it comes.
 type reports struct {
-	name core.MirrorName
-	to   Destination
+	name   core.MirrorName
+	to     Destination
+	health *health
 
 	mu       sync.Mutex
 	pending  map[core.PartitionID]*pendingReport
@@ -33,8 +34,8 @@ type pendingReport struct {
 	evidence *mirror.ReportEvidence
 }
 
-func newReports(name core.MirrorName, to Destination) *reports {
-	return &reports{name: name, to: to, pending: map[core.PartitionID]*pendingReport{}, ready: make(chan struct{}, 1), finished: make(chan struct{})}
+func newReports(name core.MirrorName, to Destination, h *health) *reports {
+	return &reports{name: name, to: to, health: h, pending: map[core.PartitionID]*pendingReport{}, ready: make(chan struct{}, 1), finished: make(chan struct{})}
 }
 
 // run flushes until quit is closed.
@@ -121,18 +122,21 @@ func (r *reports) progress(c *cursor, q asked) {
 
 // failing says why the partition's newest question failed.
 func (r *reports) failing(c *cursor, asked int64) {
+	r.health.failed(Failing{r.name, c.ID, c.failed.code})
 	cmd := &mirror.ReportFailure{ID: c.ID, Session: c.Session, Asked: asked, Code: c.failed.code, Text: c.failed.text}
 	r.note(c.ID, func(p *pendingReport) { p.failure, p.progress = cmd, nil })
 }
 
 // failed says the same of a partition for a reason that is not its own.
 func (r *reports) failed(id core.PartitionID, session core.MirrorSession, asked int64, code perr.Code, text string) {
+	r.health.failed(Failing{r.name, id, code})
 	cmd := &mirror.ReportFailure{ID: id, Session: session, Asked: asked, Code: code, Text: text}
 	r.note(id, func(p *pendingReport) { p.failure, p.progress = cmd, nil })
 }
 
 // refused says that the source does not take the partition's sync fetches; its data flows on (C5).
 func (r *reports) refused(c *cursor, asked int64) {
+	r.health.failed(Failing{r.name, c.ID, c.refuse.code})
 	cmd := &mirror.ReportFailure{ID: c.ID, Session: c.Session, Asked: asked, Code: c.refuse.code, Text: c.refuse.code.Message()}
 	r.note(c.ID, func(p *pendingReport) { p.failure = cmd })
 }

@@ -21,6 +21,7 @@ import (
 	"lockstep/actors/shell"
 	"lockstep/clusterd/config"
 	"lockstep/clusterd/front"
+	"lockstep/clusterd/metrics"
 )
 
 // claimLease is how long a claim of a mirror stands after the source was heard last (C4).
@@ -38,6 +39,7 @@ type Daemon struct {
 	fetchers *fetcher.Fetchers
 	http     *httpServer
 	memory   *front.Memory
+	traffic  front.Traffic
 
 	changing sync.Mutex // one stop or start of a broker at a time: a start that is overtaken would serve a stopped one
 
@@ -204,7 +206,7 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 		settings[name] = value
 	}
 	f := front.New(front.Config{
-		Cluster: d.cluster, Broker: b, Memory: d.memory, Limits: front.DefaultLimits(), Settings: settings, Source: sources{}, Log: d.log,
+		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: front.DefaultLimits(), Settings: settings, Source: sources{}, Log: d.log,
 	})
 	d.mu.Lock()
 	d.fronts[b.ID()] = f
@@ -214,6 +216,12 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
 		}
 	}()
+}
+
+// exposed is what /metrics shows.
+func (d *Daemon) exposed() metrics.Process {
+	return metrics.Process{Cluster: d.cluster, Fetchers: d.fetchers, Bus: d.bus, Traffic: &d.traffic,
+		Partitions: int(d.config.Int("lockstep.metrics.partitions.max", 10_000))}
 }
 
 // errStopped ends the wait for an answer of the controller.

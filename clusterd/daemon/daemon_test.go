@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -284,7 +285,7 @@ func TestAnEmptiedVolumeIsRefilledFromItsPeers(t *testing.T) {
 	again.produce("orders", 500, 520)
 	again.eventually("broker 1 is in every ISR again", func() bool {
 		_, body := again.http("GET", "/metrics")
-		return strings.Contains(body, "kafka_server_under_replicated_partitions 0")
+		return underReplicated.MatchString(body) && !someUnderReplicated.MatchString(body)
 	})
 	for _, id := range []string{"2", "3"} {
 		if code, body := again.http("POST", "/v1/brokers/"+id+"/stop"); code != 200 {
@@ -324,9 +325,14 @@ func TestAVolumeThatCannotBeOpenedLeavesTheOthersServing(t *testing.T) {
 	}
 	again.eventually("broker 2 is in every ISR again", func() bool {
 		_, body := again.http("GET", "/metrics")
-		return strings.Contains(body, "kafka_server_under_replicated_partitions 0")
+		return underReplicated.MatchString(body) && !someUnderReplicated.MatchString(body)
 	})
 }
+
+var (
+	underReplicated     = regexp.MustCompile(`(?m)^kafka_server_replicamanager_underreplicatedpartitions\{broker="1"\} 0$`)
+	someUnderReplicated = regexp.MustCompile(`(?m)^kafka_server_replicamanager_underreplicatedpartitions\{[^}]*\} [^0]`)
+)
 
 // readAll reads everything from the start, whatever the group has committed.
 func (p *process) readAll(topic string, n int) {

@@ -36,7 +36,7 @@ func serveHTTP(d *Daemon) (*httpServer, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.Registry(d.cluster, d.fetchers, d.bus), promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.Registry(d.exposed()), promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /health/mirrors", h.mirrors)
 	mux.HandleFunc("GET /v1/brokers", h.brokers)
 	mux.HandleFunc("POST /v1/brokers/{id}/stop", h.change(d.stopBroker))

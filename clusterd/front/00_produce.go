@@ -27,6 +27,7 @@ type produce struct {
 	version int16
 	acks    int16
 	slot    *Slot
+	traffic *Traffic
 	img     *image.Image
 	now     core.Now
 
@@ -37,7 +38,7 @@ type produce struct {
 }
 
 func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
-	p := &produce{version: r.Version, acks: r.Acks, slot: slot, img: f.broker.Image(), now: f.cluster.Now(),
+	p := &produce{version: r.Version, acks: r.Acks, slot: slot, traffic: f.traffic, img: f.broker.Image(), now: f.cluster.Now(),
 		resp: r.ResponseKind().(*kmsg.ProduceResponse), pending: 1}
 	for i := range r.Topics {
 		rt := &r.Topics[i]
@@ -104,13 +105,13 @@ func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, r
 	replica.Ask(func(ref core.RequestID) partition.Command {
 		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID}
 	}, func(reply any) {
-		p.answered(out, reply, b)
+		p.answered(out, reply, b, topic.ID)
 		p.finish()
 	})
 }
 
 // answered writes down what became of one batch. It runs on the partition actor's goroutine.
-func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b batch.Batch) {
+func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b batch.Batch, topic core.TopicID) {
 	switch e := reply.(type) {
 	case partition.AckProduce:
 		p.mu.Lock()
@@ -119,7 +120,11 @@ func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b
 			out.LogAppendTime = b.MaxTimestamp // ours, written in by the check
 		}
 		p.mu.Unlock()
+		p.traffic.produced(topic, b.Records, len(b.Bytes))
 	case partition.RefuseProduce:
+		if appended(e.Code) {
+			p.traffic.produced(topic, b.Records, len(b.Bytes))
+		}
 		p.refuse(out, e.Code, e.Text)
 	case shell.Failed:
 		p.refuse(out, e.Code, e.Text)
@@ -133,6 +138,7 @@ func (p *produce) refuse(out *kmsg.ProduceResponseTopicPartition, code perr.Code
 	if why == "" {
 		why = code.Message()
 	}
+	p.traffic.refused(messages.KeyProduce, code)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = true

@@ -94,6 +94,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	}
 	if a.urgent || !time.Now().Before(until) {
 		q.end()
+		q.front.traffic.fetched(a.resp, a.topicID, q.mirror != nil)
 		return a.resp, true
 	}
 	q.park(a.watches, until)

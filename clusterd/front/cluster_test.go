@@ -35,6 +35,7 @@ type house struct {
 	clock   *shell.RealClock
 	cluster *broker.Cluster
 	memory  *Memory
+	traffic *Traffic
 	fronts  []*Front
 	addrs   []string
 }
@@ -47,7 +48,7 @@ func newHouse(t *testing.T, n int) *house {
 
 func newHouseOf(t *testing.T, id core.ClusterID, n int) *house {
 	t.Helper()
-	h := &house{t: t, id: id, source: askedSource{}, control: memory.New(memory.Options{}), settings: map[string]string{}, limits: DefaultLimits(), memory: NewMemory(ProcessBytes)}
+	h := &house{t: t, id: id, source: askedSource{}, control: memory.New(memory.Options{}), settings: map[string]string{}, limits: DefaultLimits(), memory: NewMemory(ProcessBytes), traffic: &Traffic{}}
 	for range n {
 		h.volumes = append(h.volumes, memory.New(memory.Options{}))
 	}
@@ -89,7 +90,7 @@ func (h *house) start() {
 	}
 	h.cluster = c
 	for i, b := range c.Brokers() {
-		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Limits: h.limits, Settings: h.settings, Source: h.source, Log: testLogger()})
+		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Source: h.source, Log: testLogger()})
 		h.fronts = append(h.fronts, f)
 		go f.Serve(lines[i])
 	}

@@ -48,6 +48,8 @@ type pending struct {
 	large       int64 // charged to the part of it that frames may take before they are here
 	late        int64 // to be charged to the process once the frame is here
 	asks        int64 // charged to the process's requests that multiply
+	key         int16
+	arrived     time.Time // whole
 }
 
 func newConn(f *Front, n net.Conn) *conn {
@@ -233,7 +235,8 @@ func (c *conn) start(p *pending, frame []byte) error {
 		c.release(p)
 		return err
 	}
-	p.correlation = h.Correlation
+	p.correlation, p.key, p.arrived = h.Correlation, h.Key, time.Now()
+	c.front.traffic.asked(h.Key)
 	a := apis[h.Key]
 	handle := func() error { return nil }
 	switch {

@@ -187,3 +187,11 @@ func position(v partition.View, until partition.Position) core.Offset {
 
 // isZstd looks at the compression bits of a batch header.
 func isZstd(b []byte) bool { return len(b) > 22 && b[22]&7 == 4 }
+
+// topicID is for answers that name their topics, as those below v13 do.
+func (a *answer) topicID(name string) core.TopicID {
+	if t, known := a.img.TopicNamed(name); known {
+		return t.ID
+	}
+	return core.TopicID{}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockstep/actors/broker"
@@ -41,7 +42,8 @@ const ProcessBytes = 512 << 20
 type Config struct {
 	Cluster *broker.Cluster
 	Broker  *broker.Broker
-	Memory  *Memory // shared by all listeners of the process
+	Memory  *Memory  // shared by all listeners of the process
+	Traffic *Traffic // shared by all listeners of the process; optional
 	Limits  Limits
 	// Settings are the broker settings the operator gave, by Kafka's names, and lockstep.nats.url.
 	Settings map[string]string
@@ -55,6 +57,8 @@ type Front struct {
 	cluster  *broker.Cluster
 	broker   *broker.Broker
 	memory   *Memory
+	traffic  *Traffic
+	open     *atomic.Int64 // connections, as traffic counts them
 	limits   Limits
 	settings map[string]string
 	source   Source
@@ -70,10 +74,16 @@ type Front struct {
 
 // New makes a front that serves nobody yet.
 func New(c Config) *Front {
+	open := &atomic.Int64{}
+	if c.Traffic != nil {
+		open = c.Traffic.connections(c.Broker.ID())
+	}
 	return &Front{
 		cluster:  c.Cluster,
 		broker:   c.Broker,
 		memory:   c.Memory,
+		traffic:  c.Traffic,
+		open:     open,
 		limits:   c.Limits,
 		settings: c.Settings,
 		source:   c.Source,
@@ -130,9 +140,11 @@ func (f *Front) take(n net.Conn) {
 	f.conns[c] = true
 	f.live.Add(1)
 	f.mu.Unlock()
+	f.open.Add(1)
 	go func() {
 		defer f.live.Done()
 		c.serve()
+		f.open.Add(-1)
 		f.mu.Lock()
 		delete(f.conns, c)
 		f.mu.Unlock()

@@ -70,6 +70,7 @@ func (w *writer) one(p *pending) (ok bool) {
 		return true
 	}
 	w.buf = protocol.AppendResponse(w.buf, p.correlation, r)
+	c.front.traffic.answered(p.key, time.Since(p.arrived))
 	if len(w.buf) < piece {
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
+	"lockstep/clusterd/front"
 	"lockstep/journal/memory"
 )
 
@@ -22,7 +23,7 @@ func TestTheMetricsOfAFreshCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	families, err := Registry(c, nil, nil).Gather()
+	families, err := Registry(Process{Cluster: c, Traffic: &front.Traffic{}, Partitions: 10}).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestTheMetricsOfAFreshCluster(t *testing.T) {
 		values[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
 	}
 	for name, want := range map[string]int{
-		"kafka_controller_offline_partitions": 1, "kafka_server_under_replicated_partitions": 1, "kafka_server_broker_live": 1,
+		"kafka_controller_kafkacontroller_offlinepartitionscount": 1, "kafka_server_replicamanager_underreplicatedpartitions": 1, "kafka_server_broker_live": 1,
 		"kafka_server_mirror_acks_total": 4, // one per mode, from the start
 		// No mirror, no series: zero never means unknown.
 		"kafka_server_mirror_registered_topics": 0, "kafka_server_mirror_lag_offsets": 0,
