@@ -20,7 +20,8 @@ func TestAnEpochThatWasActedUnderIsNeverUsedAgain(t *testing.T) {
 		acked := map[core.Offset]string{}
 		raised := 0
 		for n := 1; n <= 12; n++ {
-			d.mustAck(d.leader(id), fmt.Sprint("before ", n))
+			serving := d.leader(id)
+			d.mustAck(serving, fmt.Sprint("before ", n))
 			d.powers[0].CutAtSync(n)
 			seen := core.NoEpoch
 			answered := make(chan any, 8)
@@ -29,7 +30,7 @@ func TestAnEpochThatWasActedUnderIsNeverUsedAgain(t *testing.T) {
 			}
 			var clients sync.WaitGroup
 			clients.Go(func() {
-				for at, v := range d.load(id, fmt.Sprint("during ", n), 400) {
+				for at, v := range d.loadAt(serving, fmt.Sprint("during ", n), 400) {
 					acked[at] = v
 				}
 			})

@@ -13,6 +13,7 @@ import (
 	"lockstep/journal/quorum"
 	"lockstep/journal/vfs"
 	"lockstep/journal/volume"
+	"lockstep/protocol/perr"
 )
 
 // disks are three volumes whose commit logs forget, at a power loss, what was not synced.
@@ -85,15 +86,23 @@ func (d *disks) lose(random *rand.Rand, shared bool) {
 // load produces with acks=all from several clients until the first refusal of each, or n records, and
 // returns what was acknowledged.
 func (d *disks) load(id core.PartitionID, run string, n int) map[core.Offset]string {
+	return d.loadAt(d.leader(id), run, n)
+}
+
+// loadAt is load at a replica that keeps leading, in whichever epoch: the power may be gone before it serves again.
+func (d *disks) loadAt(leader *Replica, run string, n int) map[core.Offset]string {
 	acked := map[core.Offset]string{}
 	var mu sync.Mutex
 	var clients sync.WaitGroup
-	leader := d.leader(id)
 	for client := range 4 {
 		clients.Go(func() {
 			for i := range n {
 				value := fmt.Sprintf("%s-%d-%d", run, client, i)
-				ack, ok := d.produce(leader, -1, value).(partition.AckProduce)
+				answer := d.produce(leader, -1, value)
+				if no, refused := answer.(partition.RefuseProduce); refused && no.Code == perr.NotLeaderOrFollower {
+					continue
+				}
+				ack, ok := answer.(partition.AckProduce)
 				if !ok {
 					return
 				}
