@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -123,11 +124,12 @@ func (d *Datacenter) Producing(t T, topic string, index int32, s Send) <-chan An
 		for {
 			res, err := client.Do[*kmsg.ProduceResponse](ctx, conn, req)
 			a := read(res, err)
-			if a.Code != perr.NotLeaderOrFollower || a.Err != nil {
+			if a.Code != perr.NotLeaderOrFollower || a.Err != nil || strings.Contains(a.Text, "cluster") {
 				done <- a
 				return
 			}
-			// Metadata knows of an election a moment before the replica leads; every client asks again.
+			// Metadata knows of an election a moment before the replica leads; every client asks again. A topic that
+			// moves to another cluster names it, and is an answer.
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-ctx.Done():

@@ -17,10 +17,11 @@ type Load struct {
 }
 
 // ProduceUnderLoad starts it. The brokers wait two seconds for acks=all, so that a dead destination
-// shows soon and the client tries again.
-func (d *Datacenter) ProduceUnderLoad(t T, topic string) *Load {
+// shows soon and the client tries again. more are options of the client.
+func (d *Datacenter) ProduceUnderLoad(t T, topic string, more ...kgo.Opt) *Load {
 	t.Helper()
-	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, kgo.ProduceRequestTimeout(2*time.Second), kgo.MaxBufferedRecords(1000))
+	opts := append([]kgo.Opt{kgo.ProduceRequestTimeout(2 * time.Second), kgo.MaxBufferedRecords(1000)}, more...)
+	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,3 +79,21 @@ func (l *Load) Check(t T, from *Datacenter) {
 		t.Errorf("%s: %d acknowledged, %d lost (%v), %d there twice", from.Cluster, v.Acked, v.Lost, v.LostSample, v.Duplicated)
 	}
 }
+
+// CheckLost is Check for a client that has nothing against doubles: without idempotence, a retry may be there twice.
+func (l *Load) CheckLost(t T, from *Datacenter) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	v, err := l.Compare(ctx, from.Bootstrap())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d acked, %d found, %d lost, %d twice", from.Cluster, v.Acked, v.Found, v.Lost, v.Duplicated)
+	if v.Acked == 0 || v.Lost != 0 {
+		t.Errorf("%s: %d acknowledged, %d lost (%v)", from.Cluster, v.Acked, v.Lost, v.LostSample)
+	}
+}
+
+// End begins nothing new and waits for no answer.
+func (l *Load) End() { l.stop() }

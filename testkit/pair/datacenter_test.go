@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
 	"lockstep/protocol/perr"
@@ -182,9 +184,9 @@ func (d *datacenter) sameLogAs(t *testing.T, other *datacenter, topic string, pa
 
 type load struct{ *site.Load }
 
-func (d *datacenter) produceUnderLoad(t *testing.T, topic string) *load {
+func (d *datacenter) produceUnderLoad(t *testing.T, topic string, more ...kgo.Opt) *load {
 	t.Helper()
-	return &load{d.ProduceUnderLoad(t, topic)}
+	return &load{d.ProduceUnderLoad(t, topic, more...)}
 }
 
 func (l *load) awaitMore(t *testing.T, n int)          { t.Helper(); l.AwaitMore(t, n) }
