@@ -44,7 +44,7 @@ var Counterexamples = map[string]string{
 	"requireNewEpochToLead":      "in-place",
 
 	// Of the control plane.
-	"claimInsideGate": "change-of-mind", "syncFetchWhileGated": "changes-of-mind", "promoteWithT": "early-changes",
+	"claimInsideGate": "changes-of-mind", "syncFetchWhileGated": "changes-of-mind", "promoteWithT": "early-changes",
 	"sourceClockOnly": "silence", "unconfirmedAfterLease": "silence",
 	"refuseOlderCommands": "changes-of-mind", "journalGeneration": "changes-of-mind", "ignoreForeignAnswers": "early-changes",
 	"echoCurrentRelease": "released-twice", "unregisterKeepsMarker": "released-twice", "obeyRelease": "released-twice",

@@ -135,10 +135,10 @@ func (p *pact) do(a action) {
 
 // elect gives the source another leader; the election carries every registration published before it (D9).
 func (p *pact) elect(lost int) {
-	p.hearAll()
+	p.hearAll() // which may acknowledge what had waited
 	l := &p.leader
 	l.epoch++
-	l.records = append([]int8(nil), l.records[:len(l.records)-lost]...)
+	l.records = append([]int8(nil), l.records[:max(int(l.hw), len(l.records)-lost)]...)
 	if l.gate.on {
 		p.gateBegins(l.gate.gate)
 	}
