@@ -167,6 +167,8 @@ func (c *mirrorsCommand) start(ctx context.Context, w io.Writer, cl *admin.Clien
 		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
 			return t.EffectiveMirrorType == kind && t.Phase != ""
 		})
+	} else if err == nil && c.Sync {
+		err = c.pending(ctx, w, cl, done)
 	}
 	return err
 }
@@ -193,6 +195,8 @@ func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Clien
 	}
 	if err == nil && c.Wait {
 		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return t.EffectiveMirrorType == kind })
+	} else if err == nil && c.Sync {
+		err = c.pending(ctx, w, cl, done)
 	}
 	return err
 }
