@@ -84,6 +84,14 @@ func (a Answer) String() string {
 	return fmt.Sprintf("%d %s %q at %d, %v", a.Code, a.Code.Name(), a.Text, a.Base, a.Err)
 }
 
+// real is the address behind a wire.
+func (d *Datacenter) real(address string) string {
+	if real, behind := d.past[address]; behind {
+		return real
+	}
+	return address
+}
+
 // Send is one Produce on its way: exactly this version, one record, no producer id, as simple as can be.
 type Send struct {
 	Version int16
@@ -106,7 +114,7 @@ func (d *Datacenter) Producing(t T, topic string, index int32, s Send) <-chan An
 	t.Helper()
 	view := d.Partition(t, topic, index)
 	ctx, cancel := context.WithTimeout(t.Context(), s.Timeout+Patience)
-	conn, err := client.Dial(ctx, view.Address, client.Options{ClientID: "raw"})
+	conn, err := client.Dial(ctx, d.real(view.Address), client.Options{ClientID: "raw"})
 	if err != nil {
 		t.Fatalf("dial %s/%d: %v", topic, index, err)
 	}
@@ -180,7 +188,7 @@ func (d *Datacenter) Consume(t T, topic string, index int32) Consumed {
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	view := d.Partition(t, topic, index)
-	conn, err := client.Dial(ctx, view.Address, client.Options{ClientID: "raw"})
+	conn, err := client.Dial(ctx, d.real(view.Address), client.Options{ClientID: "raw"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,13 @@ import (
 // Clusterctl runs the tool and returns what it printed on both streams, and its exit code.
 func Clusterctl(t T, args ...string) (string, int) {
 	t.Helper()
-	return run(t, exec.CommandContext(t.Context(), Products(t).Clusterctl, args...))
+	return Command(t, Products(t).Clusterctl, args...)
 }
 
-func run(t T, cmd *exec.Cmd) (string, int) {
+// Command runs a program to its end; it fails the test only when it cannot be run at all.
+func Command(t T, name string, args ...string) (output string, code int) {
 	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"lockstep/actors/broker"
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
 	"lockstep/testkit/binaries"
@@ -24,6 +27,8 @@ const Patience = 40 * time.Second
 type Datacenter struct {
 	*process.Process
 	Admin *admin.Client
+	Inner *broker.Cluster   // of one that runs inside this process, else nil
+	past  map[string]string // from an address it tells clients to the one that is really there
 }
 
 // Products are the binaries, built once per process.
@@ -37,16 +42,18 @@ func Products(t T) binaries.Paths {
 }
 
 // Start runs a new cluster in its own directory until the end of the test.
-func Start(t T, s process.Spec) *Datacenter {
+func Start(t T, s process.Spec) *Datacenter { t.Helper(); return startPast(t, s, nil) }
+
+func startPast(t T, s process.Spec, past map[string]string) *Datacenter {
 	t.Helper()
 	s.Binary = Products(t).Clusterd
 	if s.Dir == "" {
 		s.Dir = filepath.Join(t.TempDir(), s.Cluster)
 	}
 	s.Args = append([]string{"--segment-bytes", "4194304"}, s.Args...)
-	d := &Datacenter{}
+	d := &Datacenter{past: past}
 	d.run(t, s)
-	cl, err := admin.New(d.Bootstrap())
+	cl, err := admin.New(d.Bootstrap(), kgo.Dialer(d.Dial))
 	if err != nil {
 		t.Fatal(err)
 	}

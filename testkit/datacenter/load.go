@@ -20,7 +20,7 @@ type Load struct {
 // shows soon and the client tries again. more are options of the client.
 func (d *Datacenter) ProduceUnderLoad(t T, topic string, more ...kgo.Opt) *Load {
 	t.Helper()
-	opts := append([]kgo.Opt{kgo.ProduceRequestTimeout(2 * time.Second), kgo.MaxBufferedRecords(1000)}, more...)
+	opts := append([]kgo.Opt{kgo.ProduceRequestTimeout(2 * time.Second), kgo.MaxBufferedRecords(1000), kgo.Dialer(d.Dial)}, more...)
 	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, opts...)
 	if err != nil {
 		t.Fatal(err)

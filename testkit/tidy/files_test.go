@@ -112,13 +112,12 @@ func TestEveryPackageHasATest(t *testing.T) {
 
 // testedElsewhere lists packages whose whole content another package's tests or long runs exercise.
 var testedElsewhere = map[string]bool{
-	"actors/core":        true, // vocabulary only
-	"actors/core/rules":  true, // compiled only with the switches on
-	"testkit":            true, // flags only
-	"testkit/binaries":   true, // every real-process test builds through it
-	"testkit/clients":    true, // is itself a test
-	"testkit/crash":      true, // is itself a test
-	"testkit/datacenter": true, // every test of real clusters is built on it
+	"actors/core":       true, // vocabulary only
+	"actors/core/rules": true, // compiled only with the switches on
+	"testkit":           true, // flags only
+	"testkit/binaries":  true, // every real-process test builds through it
+	"testkit/clients":   true, // is itself a test
+	"testkit/crash":     true, // is itself a test
 }
 
 func TestReadmeMapAndFoldersAgree(t *testing.T) {
