@@ -88,7 +88,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		topics.print(w)
 		fmt.Fprintln(w)
 		printPartitions(w, rows)
-		fmt.Fprintf(w, "\n%s\n", candidates)
+		printCandidates(w)
 		return c.describeSources(ctx, w, cl)
 	}
 	return nil

@@ -101,6 +101,15 @@ func (c *mirrorsCommand) action() (action, error) {
 		return nil, fmt.Errorf("%s were given together: name exactly one of %s", strings.Join(names, " and "), actions)
 	}
 	name := names[0]
+	if c.Preview && name != "--switchover" && name != "--failover" && name != "--stop" {
+		return nil, fmt.Errorf("--preview goes with --switchover, --failover and --stop, not with %s", name)
+	}
+	if c.Force && name != "--release-sync" {
+		return nil, fmt.Errorf("--force goes with --release-sync, not with %s", name)
+	}
+	if c.Sources && name != "--describe" {
+		return nil, fmt.Errorf("--sources goes with --describe, not with %s", name)
+	}
 	needs := func(flag string, given bool) error {
 		if given {
 			return nil
@@ -239,7 +248,7 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 		verb = "Would release"
 	}
 	fmt.Fprintf(w, "%s %d topic(s) of mirror %s of cluster %s: %s\n", verb, len(done), c.Mirror, printable(r.Cluster), done)
-	if !c.DryRun {
+	if r.Number != 0 {
 		fmt.Fprintf(w, "Release %d: records acknowledged from now on are not on %s until it has caught up and sync has resumed by itself\n", r.Number, printable(r.Cluster))
 	}
 	return err

@@ -67,7 +67,7 @@ func (c *mirrorsCommand) preview(ctx context.Context, w io.Writer, cl *admin.Cli
 			fmt.Fprintf(w, "Topic %s: %s\n", printable(r.Topic), printable(text))
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", candidates)
+	printCandidates(w)
 	return nil
 }
 

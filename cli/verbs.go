@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"lockstep/protocol/admin"
@@ -15,6 +16,11 @@ import (
 const candidates = "To choose among several destinations of one source, compare --failover --preview of each, partition by partition: " +
 	"ARMED before UNARMED; among ARMED the higher SOURCE-EPOCH, then the higher FLOOR; among UNARMED the later T, then the higher SOURCE-EPOCH, " +
 	"then the higher FLOOR. Never by LOG-END: it counts records that were never acknowledged."
+
+// printCandidates says it where people choose.
+func printCandidates(w io.Writer) {
+	fmt.Fprintf(w, "\n%s\n", strings.Join(wrap(candidates, screen), "\n"))
+}
 
 // verbRow is what became of one topic, as JSON.
 type verbRow struct {

@@ -107,8 +107,8 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	}
 	var released []core.TopicID
 	answer.Topics, released = s.toRelease(at, c)
-	if c.DryRun || !whole && len(released) == 0 {
-		return reply(out, answer)
+	if c.DryRun || len(released) == 0 && (!whole || len(answer.Topics) > 0) {
+		return reply(out, answer) // nothing to do, or all of it refused: no number is given out
 	}
 	number := s.mirrors[at].number + 1
 	if !oneReleaseCounter {

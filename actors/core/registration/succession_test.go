@@ -42,7 +42,7 @@ func TestAfterSuccession(t *testing.T) {
 				cmd.Topics = nil
 			}
 			got := last[ReleaseAnswered](t, l.do(cmd))
-			if len(got.Topics) != 1 || got.Topics[0].Code != perr.InvalidClusterMirrorState || !strings.Contains(got.Topics[0].Text, "--force") || l.standing() != Superseded || l.gates(topicA) != 1 {
+			if got.Number != 0 || len(got.Topics) != 1 || got.Topics[0].Code != perr.InvalidClusterMirrorState || !strings.Contains(got.Topics[0].Text, "--force") || l.standing() != Superseded || l.gates(topicA) != 1 {
 				t.Fatalf("released %+v, %s", got, l.standing())
 			}
 		}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"lockstep/protocol/messages"
+)
+
+func mirrored(phase, state string, partitions ...messages.DescribeClusterMirrorsResponsePartition) messages.DescribeClusterMirrorsResponseTopic {
+	t := messages.NewDescribeClusterMirrorsResponseTopic()
+	t.TopicName, t.Phase, t.State, t.Partitions = "orders", phase, state, partitions
+	return t
+}
+
+func TestVerbsAreCheckedBeforeTheClusterIsAsked(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		command mirrorsCommand
+		want    string
+	}{
+		{"switchover", mirrorsCommand{Switchover: true, Mirror: "dr"}, ""},
+		{"failover with a preview", mirrorsCommand{Failover: true, Mirror: "dr", Preview: true}, ""},
+		{"a forced release", mirrorsCommand{ReleaseSync: true, Mirror: "dr", Force: true}, ""},
+		{"of no mirror", mirrorsCommand{Failover: true}, "--failover needs --mirror"},
+		{"both", mirrorsCommand{Switchover: true, Failover: true, Mirror: "dr"}, "exactly one"},
+		{"a preview of nothing", mirrorsCommand{List: true, Preview: true}, "--preview goes with"},
+		{"force of nothing", mirrorsCommand{Failover: true, Mirror: "dr", Force: true}, "--force goes with --release-sync"},
+		{"sources of nothing", mirrorsCommand{List: true, Sources: true}, "--sources goes with --describe"},
+	} {
+		_, err := row.command.action()
+		if got := textOf(err); row.want == "" && err != nil || !strings.Contains(got, row.want) {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// C15: what a failover target is judged by, per partition; -1 is unknown and never zero.
+func TestAPreviewSaysWhatWouldBeKept(t *testing.T) {
+	p := messages.NewDescribeClusterMirrorsResponsePartition()
+	p.SourceEpoch, p.Floor, p.DestinationOffset, p.SourceOffset, p.Lag = 5, 90, 100, 95, 0
+	for _, row := range []struct {
+		name   string
+		change func(*messages.DescribeClusterMirrorsResponseTopic, *messages.DescribeClusterMirrorsResponsePartition)
+		class  string
+		kept   string
+	}{
+		{"armed with T", func(t *messages.DescribeClusterMirrorsResponseTopic, p *messages.DescribeClusterMirrorsResponsePartition) {
+			p.Armed, t.ClaimTimeMs = true, 1_700_000_000_000
+		}, "ARMED", "up to T"},
+		{"armed without T", func(_ *messages.DescribeClusterMirrorsResponseTopic, p *messages.DescribeClusterMirrorsResponsePartition) {
+			p.Armed = true
+		}, "ARMED", "since the source gates"},
+		{"caught up", nil, "UNARMED", "all that the source had"},
+		{"behind", func(_ *messages.DescribeClusterMirrorsResponseTopic, p *messages.DescribeClusterMirrorsResponsePartition) {
+			p.Lag = 7
+		}, "UNARMED", "all but 7 records"},
+		{"never heard", func(_ *messages.DescribeClusterMirrorsResponseTopic, p *messages.DescribeClusterMirrorsResponsePartition) {
+			p.Lag, p.SourceOffset = -1, -1
+		}, "UNARMED", "has not answered"},
+	} {
+		topic, partition := mirrored("SYNC", "SYNC"), p
+		topic.ClaimTimeMs = -1
+		if row.change != nil {
+			row.change(&topic, &partition)
+		}
+		if got := previewOne("dr", topic, partition); got.Class != row.class || !strings.Contains(got.Kept, row.kept) || got.Floor != 90 || got.LogEnd != 100 || got.SourceEpoch != 5 {
+			t.Errorf("%s: %+v", row.name, got)
+		}
+	}
+}
+
+func TestAPreviewSaysWhatWouldBeRefusedOrIsNotNeeded(t *testing.T) {
+	for _, row := range []struct {
+		command mirrorsCommand
+		topic   messages.DescribeClusterMirrorsResponseTopic
+		want    string
+	}{
+		{mirrorsCommand{Switchover: true}, mirrored("SYNC", "SYNC"), ""},
+		{mirrorsCommand{Switchover: true}, mirrored("ARMING", "ARMING 1 of 2"), "refused: it is ARMING 1 of 2, not SYNC"},
+		{mirrorsCommand{Failover: true}, mirrored("SYNC", "SYNC"), "--switchover would lose nothing"},
+		{mirrorsCommand{Failover: true}, mirrored("ASYNC", "ASYNC"), ""},
+		{mirrorsCommand{Failover: true}, mirrored("STOPPING", "STOPPING (epoch)"), "being stopped already"},
+	} {
+		if got := row.command.objection(row.topic); !strings.Contains(got, row.want) || row.want == "" && got != "" {
+			t.Errorf("%+v of %s: %q, want %q", row.command, row.topic.State, got, row.want)
+		}
+	}
+	unconfirmed := mirrored("SYNC", "SYNC until T, unconfirmed since U")
+	unconfirmed.Unconfirmed = true
+	if got := (&mirrorsCommand{Switchover: true}).objection(unconfirmed); !strings.Contains(got, "refused") {
+		t.Errorf("a switchover from a silent source: %q", got)
+	}
+	if got := (&mirrorsCommand{Failover: true}).objection(unconfirmed); got != "" {
+		t.Errorf("a failover from a silent source: %q", got)
+	}
+}
+
+func TestASourceSaysWhoTakesItsWrites(t *testing.T) {
+	for _, row := range []struct {
+		source messages.DescribeClusterMirrorsResponseSourceTopic
+		want   string
+	}{
+		{messages.DescribeClusterMirrorsResponseSourceTopic{Standing: "PRIMARY"}, ""},
+		{messages.DescribeClusterMirrorsResponseSourceTopic{Standing: "PRIMARY", Text: "timed out: x"}, "not switched over: timed out: x"},
+		{messages.DescribeClusterMirrorsResponseSourceTopic{Standing: "FENCED", SuccessorCluster: "dc2", SuccessorEra: 3, Text: "partition 0 ends at 9"}, "producers wait while cluster dc2 takes over as era 3: partition 0 ends at 9"},
+		{messages.DescribeClusterMirrorsResponseSourceTopic{Standing: "SUPERSEDED", SuccessorCluster: "dc2", SuccessorEra: 3}, "cluster dc2 took over by a failover (era 3); --release-sync --force takes the writes back"},
+		{messages.DescribeClusterMirrorsResponseSourceTopic{Standing: "PRIMARY", IgnoredClaims: 2}, "2 claims of an era by clusters that may not make them were ignored"},
+	} {
+		if got := sourceNote(row.source); got != row.want {
+			t.Errorf("%+v: %q, want %q", row.source, got, row.want)
+		}
+	}
+}
