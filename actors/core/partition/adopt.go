@@ -22,6 +22,11 @@ func (d *decision) adopt(c AdoptSource) {
 	case c.SourceEpoch > s.epoch-epochStride && raiseEpochAboveSource:
 		d.answerMirror(c.Ref, MirrorEpochTooLow, fmt.Sprintf("leader epoch %d must be raised above source epoch %d", s.epoch, c.SourceEpoch))
 		return
+	case c.KnowsLEO && c.OfLEO != s.leo && askAboutWholeLog:
+		// The question was about less than we hold: what a follower had appended when it became the leader may
+		// not have been on disk, so its view did not show it. This answer is late: the next question is about all.
+		d.late(d.mirrorAnswer(c.Ref, MirrorAgain, ""))
+		return
 	case c.SourceStart > s.leo && followSourceStart:
 		d.startOver(c)
 		return

@@ -183,6 +183,19 @@ func TestAnUnknownEpochIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// A follower that becomes the leader on a slow disk holds more than its view shows. What the source says of that
+// view is no reason to part from it.
+func TestAQuestionAboutLessThanWeHoldIsAskedAgain(t *testing.T) { // R3
+	b := mirrored(t, 3, 6).do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: core.NoEpoch, OfLEO: 0, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
+	if a := b.answer(); a.Outcome != MirrorAgain || a.LastEpoch != 6 || a.LEO != 2 || b.s.leo != 2 {
+		t.Fatalf("%+v, LEO %d", a, b.s.leo)
+	}
+	b.do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: 6, EndOffset: 2, OfLEO: 2, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
+	if a := b.answer(); a.Outcome != MirrorOK || a.Adopted != 9 || b.s.leo != 2 {
+		t.Fatalf("%+v, LEO %d", a, b.s.leo)
+	}
+}
+
 // The HW of an answer is used only after the truncation the answer's epoch demands (KAFKA-14704).
 func TestHWCountsAfterTheTruncation(t *testing.T) { // R8, F09, G10
 	b := mirrored(t, 6, 7, 7)

@@ -79,6 +79,9 @@ type AdoptSource struct {
 	EndEpoch    core.LeaderEpoch // NoEpoch with EndOffset 0: the source knows nothing we know
 	EndOffset   core.Offset      // exclusive
 	SourceStart core.Offset      // log start of the source: below it we reset (new data incarnation)
+	// OfLEO is where our log ended, as far as it was released, when the source was asked. KnowsLEO: it is stated.
+	OfLEO    core.Offset
+	KnowsLEO bool
 	// LastUnclean is the source's cumulative lastUncleanEpoch; Stated is false for a plain peer.
 	LastUnclean core.LeaderEpoch
 	Stated      bool

@@ -8,6 +8,7 @@ const (
 	requireAdoptedEpoch        = true // R3, A1: an answer of another source epoch is not appended
 	requireCurrentSession      = true // R3, A1: nor one asked in an older session
 	refuseLowerSourceEpoch     = true // R3: a source whose epoch goes back is not our source
+	askAboutWholeLog           = true // R3: a divergence check is about the log as it is, not as far as it was released
 	realignFollowersEachTerm   = true // R4, F05: followers truncate too before their LEOs count
 	reportOnlyDurable          = true // R5, F08, P3: a report is what the disk has
 	failWaitersOnStepDown      = true // R6, F54

@@ -9,6 +9,7 @@ var (
 	requireAdoptedEpoch        = rules.Kept("R3 requireAdoptedEpoch")
 	requireCurrentSession      = rules.Kept("R3 requireCurrentSession")
 	refuseLowerSourceEpoch     = rules.Kept("R3 refuseLowerSourceEpoch")
+	askAboutWholeLog           = rules.Kept("R3 askAboutWholeLog")
 	realignFollowersEachTerm   = rules.Kept("R4 realignFollowersEachTerm")
 	reportOnlyDurable          = rules.Kept("R5 reportOnlyDurable")
 	failWaitersOnStepDown      = rules.Kept("R6 failWaitersOnStepDown")
