@@ -10,6 +10,7 @@ import (
 	"lockstep/testkit/model"
 	"lockstep/testkit/mutants"
 	"lockstep/testkit/rules"
+	"lockstep/testkit/sim"
 	"lockstep/testkit/storm"
 	"lockstep/testkit/system"
 )
@@ -21,6 +22,7 @@ type program struct {
 	Model   model.Command   `cmd:"" help:"Every schedule of a small mirrored partition, and of its registration, within bounds, through the shipped machines."`
 	Mutants mutants.Command `cmd:"" help:"Every finding and every wording that loses in a model: the rule that answers it, and what notices when it is off."`
 	Rules   rules.Command   `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`
+	Sim     sim.Command     `cmd:"" help:"Whole clusters under one seed: faults of disks, networks, clocks and people; nothing acknowledged may be lost."`
 	Storm   storm.Command   `cmd:"" help:"Kills, pauses and cuts on both sides of a mirror at random instants, then failover; lost and twice must be 0."`
 	System  system.Command  `cmd:"" help:"The System Tests of the draft's Test Plan."`
 }

@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"lockstep/actors/bus/facts"
+	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/core/registration"
+	"lockstep/actors/shell"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// askedPartition is one partition of a mirror's fetch.
+type askedPartition struct {
+	id    core.PartitionID
+	epoch core.LeaderEpoch // the adopted source epoch
+	from  core.Offset
+	last  core.LeaderEpoch
+	sync  bool
+	floor messages.ReplicaFloorsPartition // with sync
+}
+
+type fetchRequest struct {
+	key        core.MirrorKey
+	partitions []askedPartition
+	wait       int64 // ns
+}
+
+type fetchedPartition struct {
+	id        core.PartitionID
+	code      perr.Code
+	hw, start core.Offset
+	diverging bool
+	records   []byte
+	evidence  *messages.PartitionEvidence
+	released  core.ReleaseNumber
+}
+
+// waitingFetch is a mirror's fetch at a source broker: it is composed again whenever a partition it waits in
+// moves, and answered when there is something to say or its time is over (clusterd/front).
+type waitingFetch struct {
+	broker   *broker
+	req      fetchRequest
+	reports  map[core.PartitionID]standing
+	late     int64 // mono
+	parked   map[core.PartitionID]core.RequestID
+	failed   map[core.PartitionID]perr.Code
+	over     bool
+	looking  bool
+	reply    func(any)
+	deadline bool
+}
+
+type standing struct {
+	epoch    core.RegistrationEpoch
+	refusal  perr.Code
+	released core.ReleaseNumber
+}
+
+const maxFetchBytes = 1 << 20
+
+func (b *broker) fetch(req fetchRequest, reply func(any)) {
+	q := &waitingFetch{broker: b, req: req, reply: reply, late: b.home.mono() + req.wait, reports: map[core.PartitionID]standing{},
+		parked: map[core.PartitionID]core.RequestID{}, failed: map[core.PartitionID]perr.Code{}}
+	for _, a := range req.partitions {
+		if !a.sync {
+			continue
+		}
+		s := b.standing(req.key, a.id.Topic, core.RegistrationEpoch(a.floor.RegistrationEpoch))
+		q.reports[a.id] = s
+		if s.refusal == perr.None {
+			b.home.reportFloor(req.key, a.id, &a.floor)
+		}
+	}
+	q.attempt()
+}
+
+// reportFloor hands a destination's report to the HW actor of the partition's newest leader.
+func (p *process) reportFloor(key core.MirrorKey, id core.PartitionID, floor *messages.ReplicaFloorsPartition) {
+	if r := p.leader(id); r != nil {
+		r.highwater.tell(facts.Report(key, floor))
+	}
+}
+
+// standing judges a registration epoch: the image decides, the ledger tells propagating from void (C1, C5).
+func (b *broker) standing(key core.MirrorKey, topic core.TopicID, epoch core.RegistrationEpoch) standing {
+	for _, g := range b.feed.image.Sync[topic].Gates {
+		if g.Key == key && g.Epoch == epoch {
+			return standing{epoch: epoch}
+		}
+	}
+	entry, known := b.home.ledger.Look(key, topic)
+	if known && entry.Epoch != 0 && entry.Epoch == epoch {
+		return standing{epoch: epoch, refusal: perr.MirrorRegistrationPropagating}
+	}
+	if known && entry.Released != 0 {
+		b.home.registration.tell(registration.ReportTold{Key: key, Topic: topic, Number: entry.Released})
+	}
+	return standing{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released}
+}
+
+func (q *waitingFetch) attempt() {
+	q.looking = false
+	if q.over {
+		return
+	}
+	p := q.broker.home
+	var list []fetchedPartition
+	urgent, size := false, 0
+	type watch struct {
+		r      *replica
+		until  partition.Position
+		beyond core.Offset
+	}
+	var watches []watch
+	for _, a := range q.req.partitions {
+		out := fetchedPartition{id: a.id, hw: core.Unknown, start: core.Unknown}
+		r, code := q.broker.leaderHere(a.id)
+		if code == perr.None {
+			code = fenceEpoch(r.view, a.epoch)
+		}
+		if code == perr.None {
+			code = q.failed[a.id]
+		}
+		until := partition.PositionHW
+		if s, reported := q.reports[a.id]; reported && code == perr.None {
+			if s.refusal == perr.None {
+				s = q.broker.standing(q.req.key, a.id.Topic, s.epoch)
+				q.reports[a.id] = s
+			}
+			until, code = partition.PositionLEO, s.refusal
+		}
+		if code == perr.None && (a.from < r.view.LogStart || a.from > r.view.LEO) {
+			code = perr.OffsetOutOfRange
+		}
+		if code == perr.None {
+			out.hw, out.start = r.view.HW, r.view.LogStart
+			out.diverging, code = diverges(r.view, a)
+			if out.diverging {
+				urgent = true
+			} else if code == perr.None {
+				below := position(r.view, until)
+				watches = append(watches, watch{r, until, max(below, a.from)})
+				if a.from < below && size < maxFetchBytes {
+					for _, b := range r.log.read(a.from, below, maxFetchBytes-size) {
+						out.records = append(out.records, b.Bytes...)
+					}
+					size += len(out.records)
+				}
+			}
+		}
+		if code != perr.None {
+			out.code, urgent = code, true
+			out.hw, out.start = core.Unknown, core.Unknown
+		}
+		out.released = q.reports[a.id].released
+		if r != nil {
+			out.evidence = p.evidenceFor(r, q.req.key, q.reports[a.id].epoch)
+		}
+		list = append(list, out)
+	}
+	if urgent || size > 0 || p.mono() >= q.late {
+		q.end()
+		q.reply(list)
+		return
+	}
+	for _, w := range watches {
+		q.park(w.r, w.until, w.beyond)
+	}
+	if !q.deadline {
+		q.deadline = true
+		p.wake(q.late, q.look)
+	}
+}
+
+func diverges(v partition.View, a askedPartition) (bool, perr.Code) {
+	if a.last < 0 {
+		return false, perr.None
+	}
+	epoch, end := partition.EndOffsetForEpoch(v, a.last)
+	switch {
+	case end == core.Unknown:
+		return false, perr.OffsetOutOfRange
+	case epoch < a.last || end < a.from:
+		return true, perr.None
+	default:
+		return false, perr.None
+	}
+}
+
+func (q *waitingFetch) park(r *replica, until partition.Position, beyond core.Offset) {
+	if _, waiting := q.parked[r.id]; waiting {
+		return
+	}
+	q.parked[r.id] = 0
+	ref := r.ask(func(ref core.RequestID) partition.Command {
+		return partition.ParkFetch{Ref: ref, Until: until, Beyond: beyond}
+	}, func(answer any) {
+		delete(q.parked, r.id)
+		if gone, ok := answer.(shell.Failed); ok {
+			q.failed[r.id] = gone.Code
+		}
+		q.look()
+	})
+	if _, waiting := q.parked[r.id]; waiting {
+		q.parked[r.id] = ref
+	}
+}
+
+// look composes again, once for all wake-ups of the same instant.
+func (q *waitingFetch) look() {
+	if q.over || q.looking {
+		return
+	}
+	q.looking = true
+	q.broker.home.site.world.after(20*us, func() {
+		if !q.broker.home.dead {
+			q.attempt()
+		}
+	})
+}
+
+func (q *waitingFetch) end() {
+	q.over = true
+	for _, id := range sortedPartitions(q.parked) {
+		if r := q.broker.replicas[id]; r != nil && q.parked[id] != 0 {
+			r.partition.cancel(q.parked[id], partition.UnparkFetch{Ref: q.parked[id]})
+		}
+	}
+}

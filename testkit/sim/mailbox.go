@@ -1,0 +1,68 @@
+package sim
+
+// mailbox is the queue of one actor: first in first out over all senders, one message a step. Between two
+// steps anything else may run. It belongs to one life of a process and dies with it.
+type mailbox struct {
+	home  *process
+	name  string
+	queue []func()
+	due   bool  // a step is scheduled
+	slow  int64 // ns: until then every step of it is late (a starved actor)
+}
+
+func (p *process) newMailbox(name string) *mailbox { return &mailbox{home: p, name: name} }
+
+// post hands over one message. A dead process forgets it.
+func (m *mailbox) post(message func()) {
+	if m.home.dead {
+		return
+	}
+	m.queue = append(m.queue, message)
+	m.schedule()
+}
+
+func (m *mailbox) schedule() {
+	if m.due || len(m.queue) == 0 {
+		return
+	}
+	m.due = true
+	m.home.site.world.after(m.home.site.world.stepDelay(m), m.step)
+}
+
+func (m *mailbox) step() {
+	m.due = false
+	p := m.home
+	switch {
+	case p.dead:
+		m.queue = nil
+		return
+	case p.pausedUntil > p.site.world.now: // the whole process stands still
+		m.due = true
+		p.site.world.after(p.pausedUntil-p.site.world.now, m.step)
+		return
+	}
+	message := m.queue[0]
+	m.queue[0] = nil
+	m.queue = m.queue[1:]
+	p.site.world.steps++
+	message()
+	m.schedule()
+}
+
+// stepDelay is how long an actor waits for its turn, by the scheduler of this seed.
+func (w *world) stepDelay(m *mailbox) int64 {
+	if m.slow > w.now {
+		return within(w.sched, ms, 30*ms)
+	}
+	switch w.options.Scheduler {
+	case schedulerBurst: // mostly an actor runs until it is idle
+		if w.sched.IntN(8) > 0 {
+			return 200
+		}
+		return within(w.sched, 1*us, 300*us)
+	case schedulerSlow: // long queues everywhere
+		return within(w.sched, 1*us, 2*ms)
+	default:
+		return within(w.sched, 500, 60*us)
+	}
+}
