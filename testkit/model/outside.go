@@ -44,12 +44,12 @@ var Counterexamples = map[string]string{
 	"requireNewEpochToLead":      "in-place",
 
 	// Of the control plane.
-	"claimInsideGate": "changes-of-mind", "syncFetchWhileGated": "changes-of-mind", "promoteWithT": "early-changes",
+	"claimInsideGate": "changes-of-mind", "syncFetchWhileGated": "early-changes", "promoteWithT": "early-changes",
 	"sourceClockOnly": "silence", "unconfirmedAfterLease": "silence",
 	"refuseOlderCommands": "changes-of-mind", "journalGeneration": "changes-of-mind", "ignoreForeignAnswers": "early-changes",
 	"echoCurrentRelease": "released-twice", "unregisterKeepsMarker": "released-twice", "obeyRelease": "released-twice",
 	"ignoreStaleRelease": "released-twice", "echoSeenRelease": "released",
-	"unclaimFirst": "change-of-mind", "demotionUnregisters": "change-of-mind", "retryUntilAnswered": "change-of-mind",
+	"unclaimFirst": "change-of-mind", "reportWhileDemoting": "change-of-mind", "demotionUnregisters": "change-of-mind", "retryUntilAnswered": "change-of-mind",
 	"keepOverRestart": "restarts",
 }
 

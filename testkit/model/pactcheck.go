@@ -95,6 +95,9 @@ func (p *pact) check() {
 			}
 		}
 	}
+	if d.Reporting && p.copied.mode != mirror.FetchSync {
+		p.found("C6", "the source may wait for floors of the topic, which is %v, and no sync fetch brings them", d.Phase)
+	}
 	if p.bounds.Rest && p.spent() {
 		p.checkRest()
 	}

@@ -60,7 +60,7 @@ func (c *Command) Run() error {
 	if len(r.tiers) == 0 {
 		return fmt.Errorf("no tier %s: one of unit, model", strings.Join(c.Tier, ", "))
 	}
-	fmt.Printf("%-5s %-4s %-62s %-41s %-6s %7s  %s\n", "NAME", "KIND", "WHAT GOES WRONG", "SWITCH", "TIER", "SECONDS", "NOTICED BY")
+	fmt.Printf("%-5s %-4s %-62s %-41s %-6s %7s  %s\n", "NAME", "SEV", "WHAT GOES WRONG", "SWITCH", "TIER", "SECONDS", "NOTICED BY")
 	var survived []string
 	for _, e := range list {
 		lost, err := r.entry(e, c.List)
