@@ -166,6 +166,7 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 	switch e := f.(type) {
 	case mirror.Publish:
 		c.publisher.publish(e.Facts)
+		c.tellReturned(e.Facts)
 	case mirror.CreateLocalTopic:
 		c.createLocalTopic(self, e.Topic)
 	case mirror.FencePartition:
@@ -205,6 +206,17 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown mirror effect %T", f))
+	}
+}
+
+// tellReturned tells the ledger of topics that mirrors have brought and that are writable now.
+func (c *Cluster) tellReturned(facts []image.Fact) {
+	for _, f := range facts {
+		if m, ok := f.(image.MirrorTopicChanged); ok && m.Topic.State == image.MirrorStopped {
+			if _, exists := c.Newest().Topic(m.ID); exists {
+				c.registration.Tell(registration.ReturnTopic{Topic: m.ID})
+			}
+		}
 	}
 }
 

@@ -39,6 +39,8 @@ func apply(s *State, ev Event) {
 				delete(s.told, k)
 			}
 		}
+	case TopicReturned:
+		delete(s.dropped, ev.Topic)
 	case DestinationTold:
 		s.told[ev.Key] = max(s.told[ev.Key], ev.Number)
 	case UngatingAwaited:

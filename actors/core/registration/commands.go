@@ -133,6 +133,10 @@ type ReportTold struct {
 // DropTopic says that a topic was deleted: its gates close with it (F34).
 type DropTopic struct{ Topic core.TopicID }
 
+// ReturnTopic says that a topic is writable here that a mirror has brought: one that was deleted before, and had been
+// handed over, comes back under its id.
+type ReturnTopic struct{ Topic core.TopicID }
+
 // Resume is the first command after a replay, before any election. Topics are all that exist; entries of
 // others are dropped. It publishes the full set of facts and the ledger. Patience is given to every fence anew: leaders
 // begin to report only now.
@@ -156,6 +160,7 @@ func (ReportGate) isCommand()      {}
 func (ReportUngated) isCommand()   {}
 func (ReportTold) isCommand()      {}
 func (DropTopic) isCommand()       {}
+func (ReturnTopic) isCommand()     {}
 func (Resume) isCommand()          {}
 func (Describe) isCommand()        {}
 func (Tick) isCommand()            {}

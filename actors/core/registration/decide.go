@@ -32,6 +32,11 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return outcome{Events: []Event{DestinationTold{LedgerKey{c.Key, c.Topic}, c.Number}}}
 	case DropTopic:
 		return s.decideDrop(c)
+	case ReturnTopic:
+		if s.dropped[c.Topic] && returnedTopicGates {
+			return outcome{Events: []Event{TopicReturned(c)}}
+		}
+		return outcome{}
 	case Resume:
 		return s.decideResume(now, c)
 	case Describe:

@@ -613,6 +613,34 @@ func (m *SuccessionEnded) readFrom(r *wire.Reader, version int16, flexible bool)
 	}
 }
 
+// TopicReturned says that a topic that was deleted is there again under its id, mirrored back and
+// writable.
+type TopicReturned struct {
+	// The topic.
+	Topic core.TopicID
+}
+
+// Default sets every field to its default.
+func (m *TopicReturned) Default() {
+	*m = TopicReturned{}
+}
+
+func (m *TopicReturned) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicReturned) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // SuccessionRecord is who takes a topic over from this cluster.
 type SuccessionRecord struct {
 	// The topic.
@@ -960,6 +988,9 @@ func (TopicSuperseded) isDurable() {}
 func (SuccessionEnded) isEvent()   {}
 func (SuccessionEnded) isDurable() {}
 
+func (TopicReturned) isEvent()   {}
+func (TopicReturned) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -983,6 +1014,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 217), 0), 0, true)
 	case SuccessionEnded:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 218), 0), 0, true)
+	case TopicReturned:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 219), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("registration: %T is not a durable event of this machine", e))
 	}
@@ -1033,6 +1066,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 218 && version >= 0 && version <= 0: // SuccessionEnded
 		var e SuccessionEnded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 219 && version >= 0 && version <= 0: // TopicReturned
+		var e TopicReturned
 		e.readFrom(&r, version, true)
 		out = e
 	default:

@@ -19,6 +19,7 @@ const (
 	topicIDDecides          = true // C10, F34
 	keepOverRestart         = true // C10, F41
 	closeGatesOfDeleted     = true // C10, F34
+	returnedTopicGates      = true // C10: a topic that was moved away, deleted and moved back is a source like any other
 	ledgerBeforeFacts       = true // C4, model G5
 	publishOnlyDurable      = true // C4, model G9
 	newestGateOnly          = true // C2, model G6: each leader issues its own gate start

@@ -21,6 +21,7 @@ var (
 	topicIDDecides          = rules.Kept("C10 topicIDDecides")
 	keepOverRestart         = rules.Kept("C10 keepOverRestart")
 	closeGatesOfDeleted     = rules.Kept("C10 closeGatesOfDeleted")
+	returnedTopicGates      = rules.Kept("C10 returnedTopicGates")
 	ledgerBeforeFacts       = rules.Kept("C4 ledgerBeforeFacts")
 	publishOnlyDurable      = rules.Kept("C4 publishOnlyDurable")
 	newestGateOnly          = rules.Kept("C2 newestGateOnly")

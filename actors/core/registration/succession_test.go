@@ -138,6 +138,31 @@ func TestAHigherEraTakesOverAgain(t *testing.T) {
 	}
 }
 
+// A topic that was handed over, deleted and moved back under its id is a source again, in whatever era it opened.
+func TestATopicThatReturnsGatesAgain(t *testing.T) {
+	l := supersededBy(t, true)
+	l.do(DropTopic{topicA})
+	if got := l.register(register(9, 0)); got.Code != perr.UnknownTopicId {
+		t.Fatalf("while it is gone: %+v", got)
+	}
+	l.do(ReturnTopic{topicA})
+	l.restart()
+	cmd := register(1, 0)
+	cmd.Source.Era = 2
+	if got := l.register(cmd); got.Code != perr.None || got.Era != 2 || l.gates(topicA) != 1 {
+		t.Fatalf("back: %+v", got)
+	}
+	move := switchover(2)
+	move.Source.Era = 2
+	l.do(move)
+	if r := l.s.successions[topicA]; r.standing() != Fenced || r.Next != 3 {
+		t.Fatalf("moved on: %+v", r)
+	}
+	if l.do(ReturnTopic{topicA}); l.standing() != Fenced {
+		t.Fatal("the return of a topic that is there changes something")
+	}
+}
+
 // moved is a life with a lifted fence, a switchover, a forced release, and a failover.
 func moved(t *testing.T) *ledger {
 	l := newLedger(t)
