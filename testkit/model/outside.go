@@ -50,7 +50,7 @@ var Counterexamples = map[string]string{
 	"echoCurrentRelease": "released-twice", "unregisterKeepsMarker": "released-twice", "obeyRelease": "released-twice",
 	"ignoreStaleRelease": "released-twice", "echoSeenRelease": "released",
 	"unclaimFirst": "change-of-mind", "reportWhileDemoting": "change-of-mind", "demotionUnregisters": "change-of-mind", "retryUntilAnswered": "change-of-mind",
-	"keepOverRestart": "restarts",
+	"keepOverRestart": "restarts", "journalBeforeSending": "torn", "finishTornDecision": "torn-rest",
 }
 
 // outside says why no schedule of this model goes wrong without a rule. Other tests notice each of them

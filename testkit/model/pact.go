@@ -26,6 +26,7 @@ type PactBounds struct {
 	LongTicks     int  // steps by 31 s: a claim is unconfirmed, refusals were long enough
 	Lag           bool // the leader hears of the ledger as a step of its own
 	Whole         bool // releases are of the whole mirror
+	Torn          bool // a restart of the destination may come in the middle of a decision
 	StartsClaimed bool
 	Rest          bool // where nothing more is asked, a minute without faults must bring what is wanted
 }
@@ -48,6 +49,9 @@ func (b PactBounds) String() string {
 	}
 	if b.Whole {
 		parts = append(parts, "releases of the whole mirror")
+	}
+	if b.Torn {
+		parts = append(parts, "decisions are torn")
 	}
 	if b.Rest {
 		parts = append(parts, "comes to rest")
@@ -80,6 +84,7 @@ type pact struct {
 	fresh    byte
 	used     [pactActions]int8
 	commands int
+	tear     int8 // of the step under way: the mirror dies with tear-1 events of its next decision on disk
 	claimed  bool
 
 	// The machines that the sums name.

@@ -36,7 +36,17 @@ func (p *pact) enabled() []action {
 		return nil
 	}
 	var all []action
-	add := func(step pactStep, a int) { all = append(all, action{kind: actionKind(step), a: int8(a)}) }
+	tears := b.Torn && int(p.used[pactDstRestart]) < b.DstRestarts
+	add := func(step pactStep, a int) {
+		all = append(all, action{kind: actionKind(step), a: int8(a)})
+		switch step {
+		case pactDeliver, pactProve, pactBeat, pactChange:
+			for torn := int8(1); tears && torn <= 2; torn++ {
+				all = append(all, action{kind: actionKind(step), a: int8(a), b: torn})
+			}
+		default: // tells the mirror nothing new
+		}
+	}
 	for _, one := range []struct {
 		step pactStep
 		most int
@@ -76,6 +86,9 @@ func (p *pact) do(a action) {
 	case pactProduce, pactRelease, pactChange, pactElect, pactSrcRestart, pactDstRestart, pactTick, pactLongTick:
 		p.used[step]++
 	default: // as often as it likes
+	}
+	if p.tear = a.b; p.tear > 0 {
+		p.used[pactDstRestart]++
 	}
 	switch step {
 	case pactProduce:
@@ -128,6 +141,7 @@ func (p *pact) do(a action) {
 	default:
 		panic(fmt.Sprintf("model: step %d", step))
 	}
+	p.tear = 0
 	if !p.bounds.Lag {
 		p.hearAll()
 	}

@@ -75,6 +75,10 @@ func (p *pact) tellMirror(cmd mirror.Command) {
 	if len(out.Events) > 0 {
 		p.dst = deepCopy(p.dst)
 	}
+	if p.tear > 0 && len(out.Events) > 0 {
+		p.dieIn(out)
+		return
+	}
 	for _, ev := range out.Events {
 		mirrors.Apply(p.dst, ev)
 		if _, durable := mirrors.Encode(ev); durable {
@@ -84,6 +88,21 @@ func (p *pact) tellMirror(cmd mirror.Command) {
 	for _, e := range append(slices.Clone(out.Early), out.Late...) {
 		p.performMirror(e)
 	}
+}
+
+// dieIn ends the destination's process in the middle of a decision: what is early has happened, some events
+// are on disk, and what is late never happens.
+func (p *pact) dieIn(out core.Outcome[mirror.Event, mirror.Effect]) {
+	kept := min(int(p.tear)-1, len(out.Events))
+	p.tear = 0
+	p.say("   the mirror dies, %d of %d events are on disk", kept, len(out.Events))
+	for _, e := range out.Early {
+		p.performMirror(e)
+	}
+	for _, ev := range out.Events[:kept] {
+		mirrors.Apply(p.dst, ev)
+	}
+	p.restartMirror()
 }
 
 func (p *pact) performMirror(e mirror.Effect) {

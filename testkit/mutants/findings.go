@@ -50,7 +50,7 @@ var Findings = []Entry{
 		Switches: []string{"mirror.otherErrorsDoNotBlock", "mirror.obeyRelease", "mirror.partialIsNotSync"}},
 	{Name: "F23", Severity: "S3", What: "failing-since clocks start again with the process", Switches: []string{"mirror.obeyRelease", "fetcher.readAsyncWhileRefused"}},
 	{Name: "F24", Severity: "S2", What: "a demotion leaves the source gated by a ghost",
-		Switches: []string{"mirror.reportWhileDemoting", "mirror.unclaimFirst", "mirror.retryUntilAnswered"}},
+		Switches: []string{"mirror.reportWhileDemoting", "mirror.unclaimFirst", "mirror.retryUntilAnswered", "mirror.finishTornDecision"}},
 	{Name: "F25", Severity: "S2", What: "a demotion by time-out does not unregister", Switches: []string{"mirror.demotionUnregisters"}},
 	{Name: "F26", Severity: "S1", What: "acks=0 and 1 are taken for protected", Switches: []string{"partition.countWeakAcks", "highwater.ledgerWeakAcks"}},
 	{Name: "F27", Severity: "S1", What: "a duplicate is acked early", Switches: []string{"partition.duplicateWaitsForOriginal"}},
