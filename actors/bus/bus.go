@@ -86,6 +86,7 @@ type Bus struct {
 	mu      sync.Mutex
 	closed  bool
 	outlets map[core.MirrorName]*outlet
+	out     map[question]outgoing
 }
 
 // maxAsking bounds the control commands that wait for an answer at one time; their owner repeats what is
@@ -96,7 +97,7 @@ const maxAsking = 64
 // is no error: the link comes up when it does.
 func Open(o Options) (*Bus, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Bus{options: o, sender: uuid.New(), ctx: ctx, stop: stop, outlets: map[core.MirrorName]*outlet{}, asking: make(chan struct{}, maxAsking)}
+	b := &Bus{options: o, sender: uuid.New(), ctx: ctx, stop: stop, outlets: map[core.MirrorName]*outlet{}, out: map[question]outgoing{}, asking: make(chan struct{}, maxAsking)}
 	self, err := token(o.Cluster)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (b *Bus) Register(cmd mirror.SendRegister) {
 		t.Path = append(t.Path, string(id))
 	}
 	req.Topics = append(req.Topics, t)
-	b.attempt(cmd.Mirror, cmd.Attempt, func(ctx context.Context, way transport) error {
+	b.attempt(cmd.Mirror, cmd.Attempt, b.newest(cmd.Mirror, cmd.Topic, cmd.Generation, func(ctx context.Context, way transport) error {
 		resp, err := ask[*messages.RegisterMirrorSyncTopicResponse](ctx, way, cmd.Config, req)
 		if unsupported(err) {
 			b.options.Home.Tell(cmd.Mirror, mirror.RegisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation,
@@ -54,7 +54,7 @@ func (b *Bus) Register(cmd mirror.SendRegister) {
 			return err
 		}
 		return registered(b, cmd, resp)
-	})
+	}))
 }
 
 func registered(b *Bus, cmd mirror.SendRegister, resp *messages.RegisterMirrorSyncTopicResponse) error {
@@ -86,7 +86,7 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 	t := messages.NewUnregisterMirrorSyncTopicRequestTopicState()
 	t.TopicId, t.TopicName, t.Generation = cmd.Topic, cmd.Name, int64(cmd.Generation)
 	req.Topics = append(req.Topics, t)
-	send := func(ctx context.Context, way transport) error {
+	send := b.newest(cmd.Mirror, cmd.Topic, cmd.Generation, func(ctx context.Context, way transport) error {
 		resp, err := ask[*messages.UnregisterMirrorSyncTopicResponse](ctx, way, cmd.Config, req)
 		if unsupported(err) {
 			// It has never registered anybody.
@@ -98,7 +98,7 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 			return err
 		}
 		return unregistered(b, cmd, resp)
-	}
+	})
 	if cmd.Deadline == 0 || !stopOverKafkaPortAlone {
 		b.attempt(cmd.Mirror, cmd.Attempt, send)
 		return
@@ -234,7 +234,7 @@ func ask[R kmsg.Response](ctx context.Context, way transport, config map[string]
 }
 
 // attempt sends one attempt the way its number says.
-func (b *Bus) attempt(name core.MirrorName, number int32, send func(context.Context, transport) error) {
+func (b *Bus) attempt(name core.MirrorName, number int32, send attempt) {
 	way := transport(b.kafka)
 	if o := b.outlet(name); o != nil && number%2 == 1 && o.connected() {
 		way = o.ask

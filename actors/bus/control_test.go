@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -215,4 +216,38 @@ func TestASourceWithoutRegistrationsIsAnAnswer(t *testing.T) {
 		a := w.told[1].(mirror.UnregisterAnswered)
 		return a.Code == perr.MirrorSyncVersionMismatch && a.Generation == 13
 	})
+}
+
+// F16, model C4, at a source that reads no numbers: a Register that is still out is withdrawn, with its connection,
+// before the Unregister of a later demotion leaves. A retry of the same command leaves the earlier one alone.
+func TestANewerCommandWithdrawsTheOlder(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	began, ended := make(chan kmsg.Request, 8), make(chan error, 8)
+	dst.options.Ask = func(ctx context.Context, _ map[string]string, req kmsg.Request) (kmsg.Response, error) {
+		began <- req
+		if u, ok := req.(*messages.UnregisterMirrorSyncTopicRequest); ok {
+			return unregister(u), nil
+		}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	dst.Register(register(0))
+	dst.Register(register(1))
+	<-began
+	<-began
+	select {
+	case err := <-ended:
+		t.Fatalf("a retry withdrew what it repeats: %v", err)
+	default:
+	}
+	dst.Unregister(mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13})
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the Register ended by %v, not because the Unregister began", err)
+		}
+	}
+	w.await("the answer", func() bool { return len(w.told) == 1 })
 }

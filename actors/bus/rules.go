@@ -9,4 +9,5 @@ const (
 	addressInsideMessage     = true // F33: a subject is routing, not an address
 	keepNewestFloor          = true // R3: a late publish of an older leader does not replace a newer floor
 	evidenceOfReportedOnly   = true // F13: evidence of partitions we never reported is not believed
+	newerWithdrawsOlder      = true // C3, F16: a plain source would take whichever comes last
 )

@@ -11,4 +11,5 @@ var (
 	addressInsideMessage     = rules.Kept("C10 addressInsideMessage")
 	keepNewestFloor          = rules.Kept("R3 keepNewestFloor")
 	evidenceOfReportedOnly   = rules.Kept("C4 evidenceOfReportedOnly")
+	newerWithdrawsOlder      = rules.Kept("C3 newerWithdrawsOlder")
 )
