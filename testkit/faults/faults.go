@@ -117,11 +117,9 @@ func (r *run) probe(lasts time.Duration) {
 		if !ok {
 			r.job.Errorf("Produce v%d was answered %s", version, a)
 		}
-		if a.Err == nil && a.Code == 0 { // an acknowledged probe need not be asked for again at once
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-r.job.Context().Done():
-			}
+		select { // what is refused before the append is refused at once
+		case <-time.After(20 * time.Millisecond):
+		case <-r.job.Context().Done():
 		}
 	}
 }
