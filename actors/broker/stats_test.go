@@ -9,6 +9,7 @@ import (
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
 )
 
@@ -177,5 +178,27 @@ func TestISRChangesAndElectionsAreCounted(t *testing.T) {
 	s.published(img, controller.Publish{Facts: []image.Fact{image.PartitionChanged{ID: id, Partition: image.Partition{Leader: 2, LastUnclean: 4}}}})
 	if s.elections.unclean.Load() != 1 {
 		t.Error("an unclean election is not counted")
+	}
+}
+
+// BenchmarkAckTiming is what the metrics cost one acknowledged batch of three replicas and one mirror.
+func BenchmarkAckTiming(b *testing.B) {
+	clock := shell.NewRealClock()
+	defer clock.Close()
+	c := &Cluster{system: &shell.System{Clock: clock}}
+	key := core.MirrorKey{Cluster: "dc2", Mirror: "dr"}
+	w := &ackTiming{replica: &Replica{id: core.PartitionID{Topic: core.TopicID{1}}, broker: &Broker{cluster: c}}}
+	w.observe(highwater.LeaderBegan{Started: highwater.LeaderStarted{Epoch: 1, Self: 1}})
+	w.observe(highwater.ImageArrived{Image: highwater.AppliedImage{Epoch: 1, Version: 1, ISR: []core.ReplicaID{1, 2, 3}, Gates: []highwater.Gate{{Key: key}}}})
+	at := core.Offset(0)
+	for b.Loop() {
+		at++
+		w.observe(highwater.AckParked{Waiter: highwater.Waiter{Ref: core.RequestID(at), Offset: at, Deadline: 1}})
+		now := c.Now().Mono
+		for id := core.ReplicaID(1); id <= 3; id++ {
+			w.observe(highwater.ReplicaProgressed{Replica: id, LEO: at, At: now})
+		}
+		w.observe(highwater.FloorHeard{Report: highwater.ReportFloor{Key: key, Floor: at}, At: now})
+		w.observe(highwater.AcksConfirmed{UpTo: at})
 	}
 }
