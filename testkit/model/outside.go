@@ -50,6 +50,8 @@ var Counterexamples = map[string]string{
 	"echoCurrentRelease": "released-twice", "unregisterKeepsMarker": "released-twice", "obeyRelease": "released-twice",
 	"ignoreStaleRelease": "released-twice", "echoSeenRelease": "released",
 	"unclaimFirst": "change-of-mind", "reportWhileDemoting": "change-of-mind", "demotionUnregisters": "change-of-mind", "retryUntilAnswered": "change-of-mind",
+	"restoredStartsAfresh": "restored", "newDataRegistersAnew": "restored", "newestEvidenceGoverns": "restored", "ownRegistrationOnly": "restored",
+	"supersededIsAnAnswer": "restored-early", "takeBackUnknownGate": "restored-early",
 	"keepOverRestart": "restarts", "journalBeforeSending": "torn", "finishTornDecision": "torn-rest",
 }
 
@@ -69,9 +71,8 @@ var outside = map[string]string{
 	"underMinFromNewest": "the size only refuses; floors bound HW either way",
 	"joinerHoldsFloor":   "liveness: it lets a follower join under load",
 	// The model leaves its subject out.
-	"anEpochNeverShrinks":  "a source restored from an older copy of itself",
-	"newDataRegistersAnew": "a destination whose data changes",
-	"followSourceStart":    "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
+	"anEpochNeverShrinks": "a source restored from an older copy of itself",
+	"followSourceStart":   "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
 	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
 	"producersFollowTheLog": "producers that go on after an election",
 	"nameSlowestMirror":     "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",

@@ -27,6 +27,7 @@ type PactBounds struct {
 	Lag           bool // the leader hears of the ledger as a step of its own
 	Whole         bool // releases are of the whole mirror
 	Torn          bool // a restart of the destination may come in the middle of a decision
+	Restores      int  // the destination comes back with the journal it had at the start, and all of its data
 	StartsClaimed bool
 	Rest          bool // where nothing more is asked, a minute without faults must bring what is wanted
 }
@@ -38,7 +39,7 @@ func (b PactBounds) String() string {
 		what string
 	}{
 		{b.Records, "records"}, {b.Messages, "messages in flight"}, {b.Evidence, "evidence in flight"}, {b.Releases, "releases"}, {b.Changes, "changes of mind"},
-		{b.Elections, "elections"}, {b.SrcRestarts, "source restarts"}, {b.DstRestarts, "destination restarts"}, {b.Ticks, "clock steps"}, {b.LongTicks, "long clock steps"}, {b.Commands, "commands"},
+		{b.Elections, "elections"}, {b.SrcRestarts, "source restarts"}, {b.DstRestarts, "destination restarts"}, {b.Restores, "returns of an older journal"}, {b.Ticks, "clock steps"}, {b.LongTicks, "long clock steps"}, {b.Commands, "commands"},
 	} {
 		if one.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", one.n, one.what))
@@ -82,6 +83,7 @@ type pact struct {
 	answered core.ReleaseNumber // newest that an admission echoed
 	told     int64              // since when the release is in force
 	fresh    byte
+	first    []byte // the destination's journal at the start
 	used     [pactActions]int8
 	commands int
 	tear     int8 // of the step under way: the mirror dies with tear-1 events of its next decision on disk
@@ -169,6 +171,7 @@ func newPact(b *PactBounds, log func(string, ...any)) *pact {
 		}
 		p.net, p.proofs = nil, nil
 	}
+	p.first = mirrors.Snapshot(p.dst)
 	p.log = log
 	return p
 }

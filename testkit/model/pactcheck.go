@@ -113,6 +113,9 @@ func (p *pact) check() {
 	if d.T.Clock == 0 {
 		p.found("C4", "SYNC is shown without T")
 	}
+	if p.used[pactRestore] > 0 {
+		return // what it claims is what an older journal says, until the source is heard
+	}
 	if d.Unconfirmed || d.Partial || p.release > max(d.Release, p.answered) && p.now-p.told <= pactLease {
 		return // the operator of the source has released it, which the lease tells in time (F19)
 	}
@@ -127,7 +130,7 @@ func (p *pact) check() {
 func (p *pact) spent() bool {
 	b := p.bounds
 	return p.used[pactChange] == int8(b.Changes) && p.used[pactRelease] == int8(b.Releases) && p.used[pactSrcRestart] == int8(b.SrcRestarts) &&
-		p.used[pactDstRestart] == int8(b.DstRestarts) && p.used[pactElect] == int8(b.Elections)
+		p.used[pactDstRestart] == int8(b.DstRestarts) && p.used[pactElect] == int8(b.Elections) && p.used[pactRestore] == int8(b.Restores)
 }
 
 // checkRest lets everything that is on its way arrive once, or never, and both sides go on without faults:

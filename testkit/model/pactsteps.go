@@ -25,6 +25,7 @@ const (
 	pactElect  // a new leader of the source, clean; a records that nobody was acknowledged are gone
 	pactSrcRestart
 	pactDstRestart
+	pactRestore
 	pactTick
 	pactLongTick
 	pactActions
@@ -52,7 +53,7 @@ func (p *pact) enabled() []action {
 		most int
 	}{
 		{pactProduce, b.Records}, {pactRelease, b.Releases}, {pactChange, b.Changes}, {pactSrcRestart, b.SrcRestarts},
-		{pactDstRestart, b.DstRestarts}, {pactTick, b.Ticks}, {pactLongTick, b.LongTicks},
+		{pactDstRestart, b.DstRestarts}, {pactRestore, b.Restores}, {pactTick, b.Ticks}, {pactLongTick, b.LongTicks},
 	} {
 		if int(p.used[one.step]) < one.most {
 			add(one.step, 0)
@@ -83,7 +84,7 @@ func (p *pact) enabled() []action {
 func (p *pact) do(a action) {
 	step := pactStep(a.kind)
 	switch step {
-	case pactProduce, pactRelease, pactChange, pactElect, pactSrcRestart, pactDstRestart, pactTick, pactLongTick:
+	case pactProduce, pactRelease, pactChange, pactElect, pactSrcRestart, pactDstRestart, pactRestore, pactTick, pactLongTick:
 		p.used[step]++
 	default: // as often as it likes
 	}
@@ -132,6 +133,9 @@ func (p *pact) do(a action) {
 	case pactDstRestart:
 		p.say("the destination restarts")
 		p.restartMirror()
+	case pactRestore:
+		p.say("the destination comes back with its first journal")
+		p.bringBack(p.first)
 	case pactTick:
 		p.say("700 ms pass")
 		p.now += 7 * pactSecond / 10
@@ -170,8 +174,10 @@ func (p *pact) restartSource() {
 	p.hearAll()
 }
 
-func (p *pact) restartMirror() {
-	s, err := mirrors.Restore("m", mirrors.Snapshot(p.dst))
+func (p *pact) restartMirror() { p.bringBack(mirrors.Snapshot(p.dst)) }
+
+func (p *pact) bringBack(journal []byte) {
+	s, err := mirrors.Restore("m", journal)
 	if err != nil {
 		panic(err)
 	}

@@ -152,11 +152,25 @@ func (p *pact) deliver(m message) {
 		return
 	}
 	was, _ := p.described()
-	p.tellMirror(m.toMirror)
+	p.tellMirror(drawn(m.toMirror))
 	if notice, ok := m.toMirror.(mirror.ReportReleased); ok && notice.Number <= p.answered && was.Release >= notice.Number {
 		if is, _ := p.described(); was.Effective == mirror.TypeSync && is.Effective != mirror.TypeSync {
 			p.found("K3", "the notice of release %d, which a Register had answered, demotes a topic that is SYNC", notice.Number)
 		}
+	}
+}
+
+// drawn adds the incarnation that the sender draws for a destination that turns out to be restored.
+func drawn(c mirror.Command) mirror.Command {
+	switch c := c.(type) {
+	case mirror.RegisterAnswered:
+		c.Fresh = core.Incarnation{2, byte(c.Newest)}
+		return c
+	case mirror.UnregisterAnswered:
+		c.Fresh = core.Incarnation{2, byte(c.Newest)}
+		return c
+	default:
+		return c
 	}
 }
 

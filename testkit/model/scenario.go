@@ -71,6 +71,8 @@ func Scenarios() []Scenario {
 		pact("restarts", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Changes: 2, SrcRestarts: 1, DstRestarts: 1, Commands: 4, StartsClaimed: true}),
 		pact("torn", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Changes: 2, DstRestarts: 1, Commands: 3, Torn: true}),
 		pact("torn-rest", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Changes: 1, DstRestarts: 1, Commands: 3, StartsClaimed: true, Torn: true, Rest: true}),
+		pact("restored", true, PactBounds{Messages: 2, Evidence: 1, Changes: 2, Restores: 1, Commands: 5, StartsClaimed: true, Rest: true}),
+		pact("restored-early", true, PactBounds{Messages: 2, Evidence: 1, Changes: 1, Restores: 1, Commands: 4, Rest: true}),
 		pact("released-restarts", false, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, Ticks: 1, SrcRestarts: 1, DstRestarts: 1, Commands: 4, StartsClaimed: true}),
 		pact("released-elections", false, PactBounds{Records: 2, Messages: 2, Evidence: 2, Releases: 1, Ticks: 1, Elections: 1, Commands: 3, StartsClaimed: true, Lag: true}),
 		pact("whole-releases", false, PactBounds{Records: 1, Messages: 3, Evidence: 1, Releases: 2, Ticks: 1, Changes: 1, Commands: 4, StartsClaimed: true, Whole: true}),

@@ -62,7 +62,7 @@ var Variants = []Entry{
 	{Name: "K3", Severity: "S2", What: "a stale release notice is obeyed", Switches: []string{"mirror.ignoreStaleRelease"}},
 	{Name: "K4", Severity: "S2", What: "Unregister clears the marker", Switches: []string{"registration.unregisterKeepsMarker"}},
 	{Name: "K5", Severity: "S1", What: "a destination restored from an older journal",
-		Switches: []string{"mirror.restoredStartsAfresh", "mirror.supersededIsAnAnswer", "mirror.takeBackUnknownGate"}},
+		Switches: []string{"mirror.restoredStartsAfresh", "mirror.supersededIsAnAnswer", "mirror.takeBackUnknownGate", "mirror.newestEvidenceGoverns"}},
 	{Name: "K6", Severity: "S2", What: "a bare recovery flag that was told nothing", Switches: []string{"registration.tellPlainPeersFirst"}},
 	{Name: "M2", Severity: "S2", What: "the first topic clears the mirror's marker", Switches: []string{"registration.mirrorMarkerStays"}},
 	{Name: "L1", Severity: "S1", What: "a plain list without an epoch check", Switches: []string{"highwater.listOfThisEpoch", "highwater.listNeedsFetchedEpoch"}},
