@@ -111,3 +111,33 @@ func TestAFailoverFromALivingSourceWarns(t *testing.T) {
 	destination.awaitStopped(t, "dr", "orders")
 	source.awaitStanding(t, "orders", "SUPERSEDED")
 }
+
+// The tool as an operator meets it: a switchover needs the source and says which verb does not; a preview changes nothing;
+// a failover that is waited for ends writable.
+func TestTheToolNamesTheOtherVerb(t *testing.T) {
+	t.Parallel()
+	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
+	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
+	source.createTopic(t, "orders", 1)
+	destination.createMirror(t, "dr", source)
+	destination.startSync(t, "dr", "orders")
+	destination.awaitSync(t, "dr", "orders")
+	mirrors := func(flags ...string) (string, int) {
+		return clusterctl(t, append([]string{"mirrors", "--bootstrap-server", strings.Join(destination.Bootstrap(), ","), "--mirror", "dr"}, flags...)...)
+	}
+	if out, code := mirrors("--failover", "--preview"); code != 0 || !strings.Contains(out, "ARMED") || !strings.Contains(out, "--switchover would lose nothing") {
+		t.Errorf("a preview ends with %d:\n%s", code, out)
+	}
+	source.Kill()
+	destination.awaitTopic(t, "dr", "orders", "unconfirmed", func(now described) bool { return now.Unconfirmed })
+	if out, code := mirrors("--switchover", "--wait"); code != 1 || !strings.Contains(out, "use --failover") {
+		t.Errorf("a switchover from a dead source ends with %d:\n%s", code, out)
+	}
+	if now := destination.awaitTopic(t, "dr", "orders", "as it was", func(described) bool { return true }); now.Phase != "SYNC" {
+		t.Errorf("after a preview and a refusal: %s", sight(now))
+	}
+	if out, code := mirrors("--failover", "--wait", "--json"); code != 0 || !strings.Contains(out, `"era": 1`) || !strings.Contains(out, "has not answered yet") {
+		t.Errorf("a failover ends with %d:\n%s", code, out)
+	}
+	destination.mustProduce(t, "orders", 0, "after")
+}
