@@ -50,7 +50,10 @@ func (c *scale) Run() error {
 			if err := ctx.Err(); err != nil {
 				j.Fatalf("%d of %d topics are SYNC after %s", n, c.Topics, c.Within)
 			}
-			sum, _ := p.destination.Metrics(j).Sum("kafka_server_mirror_topics", "phase", "SYNC")
+			sum, known := p.destination.Metrics(j).Sum("kafka_server_mirror_topics", "phase", "SYNC")
+			if !known {
+				continue // the mirror was too busy to answer this scrape
+			}
 			if n = int(sum); n != shown {
 				j.Logf("%d of %d topics are SYNC", n, c.Topics)
 				shown = n
