@@ -20,7 +20,7 @@ type Command struct {
 	Long     long     `cmd:"" help:"Long-Running Stability: memory, descriptors, disk and latency over time. The draft's length is --for 168h."`
 	Failover failover `cmd:"" help:"Sync Failover and Failback: the source dies under load; every acknowledged record is at the destination."`
 	Release  release  `cmd:"" help:"Source-Side Release Under Load: producers go on at once, and sync returns by itself."`
-	Failback waiting  `cmd:"" help:"Failback into sync. Waits for reverse mirroring of a topic that was stopped."`
+	Failback waiting  `cmd:"" help:"Failback into sync after a crash. Waits for a recovered source that keeps its data; testkit/pair moves a topic there and back."`
 	Mixed    waiting  `cmd:"" help:"Mixed-Mode Transaction Failover. Waits for transactions."`
 }
 
