@@ -71,6 +71,7 @@ var outside = map[string]string{
 	"underMinFromNewest": "the size only refuses; floors bound HW either way",
 	"joinerHoldsFloor":   "liveness: it lets a follower join under load",
 	// The model leaves its subject out.
+	"askAboutWholeLog":    "the model asks about the whole log",
 	"anEpochNeverShrinks": "a source restored from an older copy of itself",
 	"followSourceStart":   "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
 	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
