@@ -116,7 +116,8 @@ func (b *Bus) Unregister(cmd mirror.SendUnregister) {
 	})
 }
 
-// Supersede carries one attempt of a switchover, or of the news of a failover, as Register does.
+// Supersede carries one attempt of a switchover, or of the news of a failover, as Register does. What was out before is
+// withdrawn: an Unregister that arrived after a failover would let the source acknowledge what this cluster lacks (I46).
 func (b *Bus) Supersede(cmd mirror.SendSupersede) {
 	req := messages.NewPtrSupersedeMirrorTopicsRequest()
 	req.MirrorName, req.ClusterId, req.Mode = string(cmd.Mirror), string(b.options.Cluster), modeSwitchover
@@ -126,10 +127,9 @@ func (b *Bus) Supersede(cmd mirror.SendSupersede) {
 	t := messages.NewSupersedeMirrorTopicsRequestTopicState()
 	t.TopicId, t.TopicName, t.Generation, t.Era = cmd.Topic, cmd.Name, int64(cmd.Generation), int64(cmd.Era)
 	req.Topics = append(req.Topics, t)
-	b.attempt(cmd.Mirror, cmd.Attempt, func(ctx context.Context, way transport) error {
+	b.attempt(cmd.Mirror, cmd.Attempt, b.newest(cmd.Mirror, cmd.Topic, cmd.Generation, func(ctx context.Context, way transport) error {
 		resp, err := ask[*messages.SupersedeMirrorTopicsResponse](ctx, way, cmd.Config, req)
-		var u interface{ Unsupported() bool }
-		if errors.As(err, &u) && u.Unsupported() {
+		if unsupported(err) {
 			b.options.Home.Tell(cmd.Mirror, mirror.SupersedeAnswered{Topic: cmd.Topic, Generation: cmd.Generation, Code: perr.UnsupportedVersion, Text: err.Error()})
 			return nil
 		}
@@ -137,7 +137,7 @@ func (b *Bus) Supersede(cmd mirror.SendSupersede) {
 			return err
 		}
 		return superseded(b, cmd, resp)
-	})
+	}))
 }
 
 func superseded(b *Bus, cmd mirror.SendSupersede, resp *messages.SupersedeMirrorTopicsResponse) error {

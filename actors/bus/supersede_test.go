@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -64,4 +66,33 @@ func TestASourceWithoutSwitchoverIsAnAnswer(t *testing.T) {
 		a, ok := w.told[0].(mirror.SupersedeAnswered)
 		return ok && a.Code == perr.UnsupportedVersion && a.Generation == 12 && a.Text != ""
 	})
+}
+
+// I46: an Unregister of a demotion that is still out ends, with its connection, before the news of a failover leaves: the
+// source would acknowledge what waits for us, which this cluster does not have.
+func TestAFailoverWithdrawsAnUnregisterThatIsOut(t *testing.T) {
+	w := newWorld(t)
+	dst := w.open("dst", "127.0.0.1:0", time.Hour)
+	t.Cleanup(dst.Close)
+	began, ended := make(chan kmsg.Request, 8), make(chan error, 8)
+	dst.options.Ask = func(ctx context.Context, _ map[string]string, req kmsg.Request) (kmsg.Response, error) {
+		began <- req
+		if r, ok := req.(*messages.SupersedeMirrorTopicsRequest); ok {
+			resp := r.ResponseKind().(*messages.SupersedeMirrorTopicsResponse)
+			out := messages.NewSupersedeMirrorTopicsResponseTopicResult()
+			out.TopicId, out.Outcome, out.Era = r.Topics[0].TopicId, 2, 1
+			resp.Topics = append(resp.Topics, out)
+			return resp, nil
+		}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	dst.Unregister(mirror.SendUnregister{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 12})
+	<-began
+	dst.Supersede(mirror.SendSupersede{Mirror: "dr", Topic: core.TopicID{9}, Name: "orders", Generation: 13, Era: 1, Failover: true})
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the Unregister ended by %v, not because of the failover", err)
+	}
+	w.await("the answer", func() bool { return len(w.told) == 1 })
 }
