@@ -16,6 +16,7 @@ type faults struct {
 	world *world
 	plan  []planned
 	done  map[string]int // injected, by kind
+	armed []planned      // faults that wait for their window
 }
 
 // planned is one fault. What it hits is drawn from a stream of its name when it happens.
@@ -104,6 +105,8 @@ func (f *faults) inject(p planned) {
 		f.panics(r, s)
 	case "usurp":
 		f.usurp(r, s)
+	case "isr-window":
+		f.armed = append(f.armed, p)
 	case "clock-step":
 		s.offset += within(r, 1, 30_000)
 	case "release":

@@ -43,7 +43,7 @@ type TopicOptions struct {
 
 // Kinds are the faults and the operator's actions, each drawn on or off per seed.
 var Kinds = []string{
-	"kill", "stop-broker", "poison", "slow-disk", "cut", "hole-to", "hole-from", "pause", "hold-image", "starve", "panic", "usurp", "clock-step",
+	"kill", "stop-broker", "poison", "slow-disk", "cut", "hole-to", "hole-from", "pause", "hold-image", "starve", "panic", "usurp", "isr-window", "clock-step",
 	"release", "alter",
 }
 

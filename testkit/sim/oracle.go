@@ -360,12 +360,17 @@ func (o *oracle) view(r *replica, before, now partition.View) {
 			o.world.found(v.ID, "%s", v.Text)
 		}
 	}
-	list := r.log.disk
-	end := core.Offset(0)
-	if n := len(list); n > 0 {
-		end = core.Offset(list[n-1].LastOffset()) + 1
-	}
-	if now.LEO > max(end, now.LogStart) {
-		o.world.found("I26", "%s shows LEO %d, its disk ends at %d", r.partition.spec.id, now.LEO, end)
-	}
+	// Views of before and after a truncation are released together when one sync covers both: the last one counts.
+	o.world.after(0, func() {
+		if r.broker.home.dead || r.broker.lost != nil {
+			return
+		}
+		end := core.Offset(0)
+		if n := len(r.log.disk); n > 0 {
+			end = core.Offset(r.log.disk[n-1].LastOffset()) + 1
+		}
+		if r.view.LEO > max(end, r.view.LogStart) {
+			o.world.found("I26", "%s shows LEO %d, its disk ends at %d", r.partition.spec.id, r.view.LEO, end)
+		}
+	})
 }

@@ -150,6 +150,7 @@ func (p *process) attach() {
 func (p *process) publish(facts []image.Fact) {
 	before := p.newest
 	p.newest = image.ApplyAll(before, facts)
+	p.site.world.faults.window(p, before, facts)
 	for _, b := range p.brokers {
 		b.feed.post(facts)
 	}

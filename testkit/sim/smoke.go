@@ -8,7 +8,7 @@ import (
 
 // The fixed seeds of a smoke run are 1 … fixedSeeds; a fresh one follows.
 const (
-	fixedSeeds = 120
+	fixedSeeds = 240
 	smokeTicks = 45_000
 )
 

@@ -62,7 +62,10 @@ func (l *workload) addProducer(s *site, id core.PartitionID) *producer {
 	case 1, 2:
 		p.idempotent = false
 	}
-	p.think = logUniform(p.random, 3*ms, 400*ms)
+	p.think = logUniform(p.random, 40*ms, sec)
+	if p.random.IntN(6) == 0 {
+		p.think = logUniform(p.random, 3*ms, 40*ms)
+	}
 	p.timeout = pick(p.random, []int64{2 * sec, 5 * sec, 10 * sec, 30 * sec})
 	p.patience = p.timeout + pick(p.random, []int64{0, 10 * sec, 60 * sec})
 	l.producers = append(l.producers, p)
