@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -188,7 +189,7 @@ func (c *mirrorsCommand) list(ctx context.Context, w io.Writer, cl *admin.Client
 }
 
 // until polls the destination and shows one line per change of state.
-func (c *mirrorsCommand) until(ctx context.Context, w io.Writer, cl *admin.Client, topics []string, reached func(messages.DescribeClusterMirrorsResponseTopic) bool) error {
+func (c *mirrorsCommand) until(ctx context.Context, w io.Writer, cl *admin.Client, topics []string, next string, reached func(messages.DescribeClusterMirrorsResponseTopic) bool) error {
 	deadline := time.Now().Add(c.Timeout)
 	shown := map[string]string{}
 	for {
@@ -222,7 +223,8 @@ func (c *mirrorsCommand) until(ctx context.Context, w io.Writer, cl *admin.Clien
 			for name := range left {
 				names = append(names, name+" ("+shown[name]+")")
 			}
-			return fmt.Errorf("%w after %s: %s", errUnwanted, c.Timeout, strings.Join(names, ", "))
+			sort.Strings(names)
+			return fmt.Errorf("%w after %s: %s\n%s", errUnwanted, c.Timeout, strings.Join(names, ", "), next)
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -230,6 +232,17 @@ func (c *mirrorsCommand) until(ctx context.Context, w io.Writer, cl *admin.Clien
 			return ctx.Err()
 		}
 	}
+}
+
+// goesOn ends a --wait that ran out of time.
+const goesOn = "it goes on by itself; --describe shows what it waits for"
+
+// settled is where --wait ends. PARTIAL and UNCONFIRMED topics are of type SYNC, and their zero RPO is not confirmed.
+func settled(t messages.DescribeClusterMirrorsResponseTopic, kind int8) bool {
+	if kind == admin.Sync {
+		return t.EffectiveMirrorType == kind && t.Phase == "SYNC" && !t.Partial && !t.Unconfirmed
+	}
+	return t.EffectiveMirrorType == kind && t.Phase != ""
 }
 
 func stopped(t messages.DescribeClusterMirrorsResponseTopic) bool {

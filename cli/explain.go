@@ -138,7 +138,7 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 		printExplanation(w, out)
 	}
 	if out.Entry == nil {
-		return fmt.Errorf("the record is %w: nothing here proves that it was committed", errUnwanted)
+		return fmt.Errorf("the record is %w: %s", errUnwanted, unproven(out))
 	}
 	return nil
 }
@@ -184,6 +184,15 @@ func (c *journalDump) consider(e audit.Entry, out *explanation) error {
 		out.Entry, out.Mode = &moved, mode
 	}
 	return nil
+}
+
+// unproven says where the proof may be.
+func unproven(e explanation) string {
+	if len(e.Holders) == 0 {
+		return "nothing here proves that it exists; look at the partition and offset, and give the --data-dir of every broker"
+	}
+	return "the replicas above hold it, and nothing here proves that it was acknowledged; give the --data-dir of every broker. " +
+		"If this cluster mirrors the topic, the entry that released the ack is in the journals of the source"
 }
 
 func verdict(e explanation) string {

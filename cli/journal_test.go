@@ -116,9 +116,12 @@ func TestDumpOfOneOffset(t *testing.T) {
 		t.Errorf("as JSON: %+v, %v", e, err)
 	}
 	for offset, want := range map[string]string{"3": "UNKNOWN: no durable ledger entry covers the record", "9": "UNKNOWN: no replica here holds the record"} {
-		if got := of(offset); got.code != exitUnwanted || !strings.Contains(got.out, want) || !strings.Contains(got.err, "not as wanted") {
+		if got := of(offset); got.code != exitUnwanted || !strings.Contains(got.out, want) || !strings.Contains(got.err, "not as wanted") || !strings.Contains(got.err, "--data-dir of every broker") {
 			t.Errorf("offset %s: %+v", offset, got)
 		}
+	}
+	if got := of("3"); !strings.Contains(got.err, "in the journals of the source") {
+		t.Errorf("held, and not proven here: %q", got.err)
 	}
 	if got := call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "order", "--partition", "0", "--offset", "2"); got.code != exitError || !strings.Contains(got.err, "no topic order") || !strings.Contains(got.err, "orders") {
 		t.Errorf("a topic that is not there: %+v", got)

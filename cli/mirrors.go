@@ -165,7 +165,7 @@ func (c *mirrorsCommand) start(ctx context.Context, w io.Writer, cl *admin.Clien
 		return err
 	}
 	if len(results) == 0 {
-		fmt.Fprintf(w, "No topic of the source matches yet; the patterns are saved in mirror %s\n", c.Mirror)
+		fmt.Fprintf(w, "No topic of the source matches yet; the patterns are saved in mirror %s, and a topic that matches is\nmirrored by itself, a minute after it was made (repeat --start to do it at once)\n", c.Mirror)
 		return nil
 	}
 	done, err := report(w, results)
@@ -173,9 +173,7 @@ func (c *mirrorsCommand) start(ctx context.Context, w io.Writer, cl *admin.Clien
 		fmt.Fprintf(w, "Started %d mirror topic(s) in mirror %s: %s\n", len(done), c.Mirror, done)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
-			return t.EffectiveMirrorType == kind && t.Phase != ""
-		})
+		err = c.until(ctx, w, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
 	} else if err == nil && c.Sync {
 		err = c.pending(ctx, w, cl, done)
 	}
@@ -203,7 +201,7 @@ func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Clien
 		fmt.Fprintf(w, "Set %d topic(s) of mirror %s to %s: %s\n", len(done), c.Mirror, typeName(kind), done)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return t.EffectiveMirrorType == kind })
+		err = c.until(ctx, w, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
 	} else if err == nil && c.Sync {
 		err = c.pending(ctx, w, cl, done)
 	}
@@ -227,7 +225,7 @@ func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client
 		fmt.Fprintf(w, "Stopped mirroring for topics %s in mirror %s\n", done, c.Mirror)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, stopped)
+		err = c.until(ctx, w, cl, done, goesOn, stopped)
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (c *mirrorsCommand) objection(t messages.DescribeClusterMirrorsResponseTopi
 	case c.Switchover && (t.Unconfirmed || t.Partial):
 		return "a switchover would be refused: " + t.State
 	case c.Failover && t.Phase == "SYNC" && !t.Unconfirmed:
-		return "its source answers: --switchover would lose nothing"
+		return "its source answered a moment ago: if it still does, --switchover loses nothing"
 	}
 	return ""
 }

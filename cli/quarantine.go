@@ -37,6 +37,8 @@ func (c *journalQuarantine) Run(w io.Writer) error {
 		if err := printJSON(w, rows); err != nil {
 			return err
 		}
+	} else if len(rows) == 0 {
+		fmt.Fprintln(w, "No truncation has cut anything out of a mirrored log")
 	} else {
 		t.print(w)
 	}

@@ -14,6 +14,10 @@ import (
 
 func TestQuarantineIsListedAndAChangedFileIsNoticed(t *testing.T) {
 	dir := t.TempDir()
+	var none bytes.Buffer
+	if got := run([]string{"clusterctl", "journal", "quarantine", "--data-dir", dir}, &none, io.Discard); got != 0 || !strings.Contains(none.String(), "No truncation") {
+		t.Errorf("of nothing: exit code %d, %q", got, none.String())
+	}
 	path, err := quarantine.Write(dir, quarantine.Note{Topic: "AAECAwQFBgcICQoLDA0ODw", Partition: 2, From: 40, To: 44, Mirror: "dr",
 		SourceEpoch: 7, LeaderEpoch: 1024, Reason: "source epoch 7", Time: time.Unix(1e9, 0).UTC()},
 		func(w io.Writer) error { _, err := io.WriteString(w, "batches"); return err })

@@ -65,7 +65,7 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 		fmt.Fprintf(progress, "Began a %s of %d topic(s) of mirror %s: %s\n", verb, len(done), c.Mirror, done)
 	}
 	if c.Wait && len(done) > 0 {
-		ended := c.untilTaken(ctx, progress, cl, done)
+		ended := c.untilTaken(ctx, progress, cl, done, stuck[verb])
 		if ended == nil {
 			fmt.Fprintf(progress, "Writable here after %s: point the producers at this cluster\n", time.Since(started).Round(time.Millisecond))
 		}
@@ -77,10 +77,16 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 	return errors.Join(err, c.printVerb(ctx, w, cl, verb, results))
 }
 
+// stuck says what to do about a verb that --wait gave up on.
+var stuck = map[string]string{
+	"switchover": "it goes on by itself once the source answers; if the source is gone, --failover takes its place",
+	"failover":   "it goes on by itself; --describe and the log of this cluster show what it waits for",
+}
+
 // untilTaken waits for the end of a switchover or failover. A switchover may end with the source keeping the writes.
-func (c *mirrorsCommand) untilTaken(ctx context.Context, w io.Writer, cl *admin.Client, names []string) error {
+func (c *mirrorsCommand) untilTaken(ctx context.Context, w io.Writer, cl *admin.Client, names []string, next string) error {
 	var kept []error
-	err := c.until(ctx, w, cl, names, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
+	err := c.until(ctx, w, cl, names, next, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
 		if t.SwitchingOver || t.Phase == "STOPPING" {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/protocol/admin"
 	"lockstep/protocol/messages"
 )
 
@@ -85,7 +86,7 @@ func TestAPreviewSaysWhatWouldBeRefusedOrIsNotNeeded(t *testing.T) {
 	}{
 		{mirrorsCommand{Switchover: true}, mirrored("SYNC", "SYNC"), ""},
 		{mirrorsCommand{Switchover: true}, mirrored("ARMING", "ARMING 1 of 2"), "refused: it is ARMING 1 of 2, not SYNC"},
-		{mirrorsCommand{Failover: true}, mirrored("SYNC", "SYNC"), "--switchover would lose nothing"},
+		{mirrorsCommand{Failover: true}, mirrored("SYNC", "SYNC"), "if it still does, --switchover loses nothing"},
 		{mirrorsCommand{Failover: true}, mirrored("ASYNC", "ASYNC"), ""},
 		{mirrorsCommand{Failover: true}, mirrored("STOPPING", "STOPPING (epoch)"), "being stopped already"},
 	} {
@@ -116,6 +117,33 @@ func TestASourceSaysWhoTakesItsWrites(t *testing.T) {
 	} {
 		if got := sourceNote(row.source); got != row.want {
 			t.Errorf("%+v: %q, want %q", row.source, got, row.want)
+		}
+	}
+}
+
+// --wait says that topics are SYNC; one that is PARTIAL or UNCONFIRMED promises nothing, and is waited for.
+func TestWaitEndsWhereZeroRPOIsConfirmed(t *testing.T) {
+	topic := func(kind int8, phase string, partial, unconfirmed bool) messages.DescribeClusterMirrorsResponseTopic {
+		d := mirrored(phase, phase)
+		d.EffectiveMirrorType, d.Partial, d.Unconfirmed = kind, partial, unconfirmed
+		return d
+	}
+	for _, row := range []struct {
+		name  string
+		topic messages.DescribeClusterMirrorsResponseTopic
+		kind  int8
+		want  bool
+	}{
+		{"sync", topic(admin.Sync, "SYNC", false, false), admin.Sync, true},
+		{"partial", topic(admin.Sync, "SYNC", true, false), admin.Sync, false},
+		{"unconfirmed", topic(admin.Sync, "SYNC", false, true), admin.Sync, false},
+		{"arming", topic(admin.Async, "ARMING", false, false), admin.Sync, false},
+		{"async", topic(admin.Async, "ASYNC", false, false), admin.Async, true},
+		{"not begun", topic(admin.Async, "", false, false), admin.Async, false},
+		{"still sync", topic(admin.Sync, "SYNC", false, false), admin.Async, false},
+	} {
+		if got := settled(row.topic, row.kind); got != row.want {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
 		}
 	}
 }

@@ -3,7 +3,10 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -15,7 +18,10 @@ import (
 )
 
 // Client talks to one cluster. Methods may be called from any goroutine.
-type Client struct{ Kafka *kgo.Client }
+type Client struct {
+	Kafka *kgo.Client
+	seeds []string // as the operator gave them
+}
 
 // Versions are the ones we send: Kafka's stable ones and every API of our own at its newest. kgo refuses
 // keys it does not find here.
@@ -37,7 +43,7 @@ func New(seeds []string, opts ...kgo.Opt) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client for %v: %w", seeds, err)
 	}
-	return &Client{cl}, nil
+	return &Client{Kafka: cl, seeds: seeds}, nil
 }
 
 // Close drops the connections.
@@ -68,12 +74,21 @@ func refusal(code int16, text *string) error {
 	return e
 }
 
+// unanswered says which cluster it was, and what to look at when no connection came about.
+func (c *Client) unanswered(err error) error {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return fmt.Errorf("no broker answers at %s: %w; is the cluster running, and is this its Kafka listener?", strings.Join(c.seeds, ","), err)
+	}
+	return fmt.Errorf("ask the cluster at %s: %w", strings.Join(c.seeds, ","), err)
+}
+
 // ask sends req and returns the answer as its own type.
 func ask[R kmsg.Response](ctx context.Context, c *Client, req kmsg.Request) (R, error) {
 	var none R
 	res, err := c.Kafka.Request(ctx, req)
 	if err != nil {
-		return none, fmt.Errorf("ask the cluster (%s): %w", kmsg.NameForKey(req.Key()), err)
+		return none, c.unanswered(err)
 	}
 	typed, ok := res.(R)
 	if !ok {

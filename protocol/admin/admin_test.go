@@ -1,6 +1,9 @@
 package admin
 
 import (
+	"context"
+	"net"
+	"strings"
 	"testing"
 
 	"lockstep/protocol/messages"
@@ -26,5 +29,25 @@ func TestARefusalReadsAsNameAndReason(t *testing.T) {
 	}
 	if refusal(0, &reason) != nil {
 		t.Error("code 0 is no refusal")
+	}
+}
+
+// The first thing that goes wrong at night is the address.
+func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cl, err := New([]string{addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	if _, err := cl.List(context.Background()); err == nil || !strings.HasPrefix(err.Error(), "no broker answers at "+addr) || !strings.Contains(err.Error(), "is the cluster running") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func (s *State) decideCreate(now core.Now, c CreateMirror) (out outcome) {
 	answer := Answered{Ref: c.Ref}
 	switch {
 	case s.exists:
-		answer.Code, answer.Text = perr.ClusterMirrorAlreadyExists, fmt.Sprintf("mirror %q exists already, from cluster %s: choose another name, or delete it first", s.name, s.source)
+		answer.Code, answer.Text = perr.ClusterMirrorAlreadyExists, fmt.Sprintf("mirror %q exists already, from cluster %s: choose another name, or go on with this one", s.name, s.source)
 	case c.Config["bootstrap.servers"] == "" || c.SourceCluster == "":
 		answer.Code, answer.Text = perr.InvalidRequest, fmt.Sprintf("mirror %q needs bootstrap.servers and the id of the source cluster", c.Mirror)
 	default:
