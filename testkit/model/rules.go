@@ -38,6 +38,11 @@ func NewHunt(root string) (*Hunt, error) {
 
 func (h *Hunt) Close() { _ = os.RemoveAll(h.dir) }
 
+// Run runs this program, with switches, and returns what it printed.
+func (h *Hunt) Run(args ...string) ([]byte, error) {
+	return exec.Command(h.binary, args...).CombinedOutput()
+}
+
 // Without explores a scenario with one rule off. violation is empty if every schedule keeps its promises.
 func (h *Hunt) Without(name, scenario string, flags ...string) (violation, trace string, err error) {
 	cmd := exec.Command(h.binary, append([]string{"model", "--scenario", scenario}, flags...)...)

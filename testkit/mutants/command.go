@@ -16,7 +16,7 @@ import (
 // Command is `testkit mutants`.
 type Command struct {
 	Only  []string `help:"Only these findings or model runs, as in F04,A1." placeholder:"NAME"`
-	Tier  []string `help:"Only these tiers: unit, model." placeholder:"TIER"`
+	Tier  []string `help:"Only these tiers: unit, model, sim." placeholder:"TIER"`
 	Every bool     `help:"Every tier that knows a rule must notice it, not only the cheapest that does."`
 	List  bool     `help:"Print the table without running anything."`
 }
@@ -58,7 +58,7 @@ func (c *Command) Run() error {
 		defer t.Close()
 	}
 	if len(r.tiers) == 0 {
-		return fmt.Errorf("no tier %s: one of unit, model", strings.Join(c.Tier, ", "))
+		return fmt.Errorf("no tier %s: one of unit, model, sim", strings.Join(c.Tier, ", "))
 	}
 	fmt.Printf("%-5s %-4s %-62s %-41s %-6s %7s  %s\n", "NAME", "SEV", "WHAT GOES WRONG", "SWITCH", "TIER", "SECONDS", "NOTICED BY")
 	var survived []string

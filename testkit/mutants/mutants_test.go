@@ -71,6 +71,11 @@ func TestRulesOfTheModelAreInTheTable(t *testing.T) {
 			listed[switches[s].Switch] = true
 		}
 	}
+	for _, name := range bySeeds {
+		if !listed[name] {
+			t.Errorf("%s is noticed by the simulation and has no row", name)
+		}
+	}
 	for name := range model.Counterexamples {
 		if !listed[name] && name != "refuseLowerSourceEpoch" { // a restored source (R3): no finding speaks of it
 			t.Errorf("%s has a counterexample and no row", name)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"lockstep/testkit/model"
@@ -24,7 +26,8 @@ type Tier interface {
 
 // Tiers are the kinds of proof, the cheapest first. A new one is added here.
 func Tiers(root string) []Tier {
-	return []Tier{&unit{root: root}, &explored{root: root}}
+	hunt := &lazyHunt{root: root}
+	return []Tier{&unit{root: root}, &explored{hunt}, &simulated{hunt}}
 }
 
 // unit is the tests of the package that carries the rule.
@@ -56,31 +59,69 @@ func (u *unit) Close() {
 	}
 }
 
-// explored is the search through every schedule of a small mirrored partition.
-type explored struct {
+// lazyHunt is this program with switches, built when a tier first needs it.
+type lazyHunt struct {
 	root string
 	hunt *model.Hunt
 }
+
+func (l *lazyHunt) get() (*model.Hunt, error) {
+	if l.hunt == nil {
+		hunt, err := model.NewHunt(l.root)
+		if err != nil {
+			return nil, err
+		}
+		l.hunt = hunt
+	}
+	return l.hunt, nil
+}
+
+func (l *lazyHunt) Close() {
+	if l.hunt != nil {
+		l.hunt.Close()
+	}
+}
+
+// explored is the search through every schedule of a small mirrored partition and of its registration.
+type explored struct{ *lazyHunt }
 
 func (*explored) Name() string { return "model" }
 
 func (*explored) Knows(r rules.Rule) bool { return model.Counterexamples[r.Switch] != "" }
 
 func (e *explored) Kill(r rules.Rule) (string, time.Duration, error) {
-	if e.hunt == nil {
-		hunt, err := model.NewHunt(e.root)
-		if err != nil {
-			return "", 0, err
-		}
-		e.hunt = hunt
+	hunt, err := e.get()
+	if err != nil {
+		return "", 0, err
 	}
 	began := time.Now()
-	by, _, err := e.hunt.Without(r.Switch, model.Counterexamples[r.Switch])
+	by, _, err := hunt.Without(r.Switch, model.Counterexamples[r.Switch])
 	return by, time.Since(began), err
 }
 
-func (e *explored) Close() {
-	if e.hunt != nil {
-		e.hunt.Close()
+// simulated is whole clusters under one seed.
+type simulated struct{ *lazyHunt }
+
+// bySeeds are rules that the first seeds of the simulation notice when they are off.
+var bySeeds = []string{"confirmPastLastOffset", "duplicateWaitsForOriginal", "reportOnlyDurable", "syncFetchWhileGated", "unknownBlocks"}
+
+func (*simulated) Name() string { return "sim" }
+
+func (*simulated) Knows(r rules.Rule) bool { return slices.Contains(bySeeds, r.Switch) }
+
+func (s *simulated) Kill(r rules.Rule) (string, time.Duration, error) {
+	hunt, err := s.get()
+	if err != nil {
+		return "", 0, err
 	}
+	began := time.Now()
+	out, err := hunt.Run("sim", "smoke", "--off", r.Switch, "--for", "2m")
+	by := strings.TrimSpace(string(out))
+	if _, noticed, ok := strings.Cut(by, "noticed by "); ok && err == nil {
+		return noticed, time.Since(began), nil
+	}
+	if strings.Contains(by, "seeds noticed in") {
+		return "", time.Since(began), nil
+	}
+	return "", 0, fmt.Errorf("simulate without %s: %w\n%s", r.Switch, err, out)
 }
