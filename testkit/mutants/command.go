@@ -3,7 +3,9 @@
 package mutants
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -33,6 +35,7 @@ type run struct {
 	tiers    []Tier
 	every    bool
 	kills    map[string][]kill
+	broken   []string // not tried: the tests around them fail as they are
 	order    []string // switches in the order they were tried
 }
 
@@ -73,6 +76,9 @@ func (c *Command) Run() error {
 		return nil
 	}
 	r.summary(list)
+	if r.broken != nil {
+		return fmt.Errorf("tests fail with every rule on; not tried: %s", strings.Join(r.broken, ", "))
+	}
 	if survived != nil {
 		return fmt.Errorf("%d mutants survive: %s", len(survived), strings.Join(survived, ", "))
 	}
@@ -129,7 +135,13 @@ func (r *run) try(name string) ([]kill, error) {
 			continue
 		}
 		by, took, err := t.Kill(rule)
-		if err != nil {
+		var broken *rules.BrokenError
+		switch {
+		case errors.As(err, &broken): // its tests fail with every rule on: the others can still be tried
+			r.broken = append(r.broken, name+" ("+t.Name()+")")
+			fmt.Fprintf(os.Stderr, "%v\n%s\n", err, broken.Output)
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("%s, tier %s: %w", name, t.Name(), err)
 		}
 		k := kill{tier: t.Name(), by: by, took: took}

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -20,6 +19,7 @@ type Tier interface {
 	// does not notice has survived.
 	Knows(rules.Rule) bool
 	// Kill runs the tier with the rule off. by names what noticed, "" if nothing did; took does not count builds.
+	// A *rules.BrokenError says that this tier can tell nothing of the rule now.
 	Kill(rules.Rule) (by string, took time.Duration, err error)
 	Close()
 }
@@ -45,12 +45,7 @@ func (u *unit) Kill(r rules.Rule) (string, time.Duration, error) {
 		}
 		u.dir = dir
 	}
-	by, took, err := rules.Try(u.root, u.dir, r)
-	var broken *rules.BrokenError
-	if errors.As(err, &broken) && broken.Output != nil {
-		return "", 0, fmt.Errorf("%w\n%s", err, broken.Output)
-	}
-	return by, took, err
+	return rules.Try(u.root, u.dir, r)
 }
 
 func (u *unit) Close() {
