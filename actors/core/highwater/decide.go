@@ -24,6 +24,8 @@ type decision struct {
 	// hwMoved and gatesMoved say that the outside should hear of it.
 	hwMoved    bool
 	gatesMoved bool
+	// looked says that time passed or acks were given up: a gate that began to hold HW in between is told now.
+	looked bool
 }
 
 func (d *decision) emit(ev Event) {
@@ -72,6 +74,7 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 			d.late(PublishGates{Epoch: s.epoch, HW: s.hw})
 		}
 	case Tick:
+		d.looked = true
 		if s.timer != 0 && now.Mono >= s.timer {
 			d.emit(TimerArmed{})
 		}

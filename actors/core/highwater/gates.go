@@ -82,7 +82,7 @@ func (d *decision) settleGates() {
 	}
 	waiting := len(s.waiters) > 0
 	moved := d.gatesMoved || (d.hwMoved && len(s.gates) > 0) || (waiting && !s.toldWaiters && len(s.gates) > 0)
-	if s.toldGates && !moved {
+	if s.toldGates && !moved && !d.looked {
 		return
 	}
 	local := lowest(s.counting(d.now.Mono))
@@ -92,10 +92,13 @@ func (d *decision) settleGates() {
 		if held := local > s.hw && g.Floor <= s.hw; held {
 			since = g.HoldsSince
 			if since == 0 {
-				since = max(d.now.Mono, 1)
+				since, moved = max(d.now.Mono, 1), true
 			}
 		}
 		holds = append(holds, since)
+	}
+	if s.toldGates && !moved {
+		return
 	}
 	d.emit(GatesTold{HasWaiters: waiting, Holds: holds})
 	d.late(s.gatesNow())

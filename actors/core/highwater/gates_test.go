@@ -2,6 +2,7 @@ package highwater
 
 import (
 	"testing"
+	"time"
 
 	"lockstep/actors/core"
 )
@@ -124,5 +125,28 @@ func TestAnImageAheadOfItsLeaderWaits(t *testing.T) {
 	b.do(LeaderStarted{Epoch: epoch + 1, EpochStart: 10, LEO: 10, HW: 10, Self: self, Replicas: []core.ReplicaID{1, 2, 3}})
 	if got := Describe(b.s); len(got.Maximal) != 1 || len(got.Gates.Gates) != 1 {
 		t.Fatalf("the image that came first was lost: %+v", got)
+	}
+}
+
+// A destination that died reports nothing, and HW does not move: neither is an occasion to say that its gate holds HW,
+// and the alert on it stayed silent while producers timed out.
+func TestAGateThatHoldsIsToldWithoutAReportOfIt(t *testing.T) {
+	holds := func(b *bench) int64 {
+		p, _ := newest[PublishGates](b)
+		return p.Gates[0].HoldsSince
+	}
+	b := source(t, 10, gateOf(mirrorA)).floor(mirrorA, 10).wantHW(10)
+	b.await(1, 11).report(1, 11).report(2, 11).report(3, 11)
+	b.after(27 * time.Second)
+	since := holds(b)
+	if since == 0 {
+		t.Fatal("the first producer has timed out, and no gate is said to hold HW")
+	}
+	told := len(b.all)
+	if b.after(27 * time.Second); holds(b) != since || len(b.all) != told {
+		t.Fatalf("told again, since %d and %d", since, holds(b))
+	}
+	if b.floor(mirrorA, 11).wantHW(11); holds(b) != 0 {
+		t.Fatalf("holds since %d, and HW is at the local end", holds(b))
 	}
 }

@@ -110,6 +110,7 @@ func (d *decision) settleTimeouts() {
 		}
 	}
 	if len(refs) > 0 {
+		d.looked = true
 		d.emit(AcksDropped{Refs: refs})
 	}
 }
