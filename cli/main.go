@@ -23,9 +23,10 @@ const (
 var errUnwanted = errors.New("not as wanted")
 
 type program struct {
-	Mirrors mirrorsCommand `cmd:"" help:"Create, start, stop, alter, describe and release mirrors (the KIP's flags)."`
-	Brokers brokersCommand `cmd:"" help:"List, stop and start the logical brokers of a clusterd."`
-	Journal journalCommand `cmd:"" help:"Dump, verify and rebuild journals."`
+	Mirrors    mirrorsCommand    `cmd:"" help:"Create, start, stop, alter, describe and release mirrors (the KIP's flags)."`
+	Brokers    brokersCommand    `cmd:"" help:"List, stop and start the logical brokers of a clusterd."`
+	Partitions partitionsCommand `cmd:"" help:"Decide about partitions that nobody may lead."`
+	Journal    journalCommand    `cmd:"" help:"Dump, verify and rebuild journals."`
 }
 
 // mirrorsProgram is the same tool under the KIP's name.

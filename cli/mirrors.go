@@ -28,6 +28,7 @@ type mirrorsCommand struct {
 	Alter       bool `help:"Set the desired type of topics with --sync or --async."`
 	Describe    bool `help:"Show every partition: offsets, lag, state, and what is promised."`
 	List        bool `help:"Show the mirrors of this cluster."`
+	Recover     bool `help:"Mirror FAILED topics again; DIVERGED ones with --accept-source."`
 	ReleaseSync bool `name:"release-sync" help:"On the SOURCE: stop waiting for an unreachable destination. Breaks zero RPO until it has recovered."`
 
 	Mirror       string        `help:"Name of the mirror."`
@@ -37,6 +38,10 @@ type mirrorsCommand struct {
 	Sync         bool          `xor:"type" help:"With --start and --alter: promote to synchronous as soon as lag is zero."`
 	Async        bool          `xor:"type" help:"With --alter: back to asynchronous at once."`
 	DryRun       bool          `name:"dry-run" help:"With --release-sync: say what would be released."`
+	AcceptSource bool          `name:"accept-source" help:"With --recover: a DIVERGED topic takes its source's history; what is cut here moves to quarantine. (--stop keeps this copy instead.)"`
+	Hold         bool          `xor:"hold" help:"With --release-sync: refuse the destination's return to SYNC until --unhold."`
+	Unhold       bool          `xor:"hold" help:"With --release-sync: release nothing, and let the destination return."`
+	Forget       bool          `help:"With --release-sync, without --topics: the mirror's name becomes free for another cluster."`
 	Force        bool          `help:"With --release-sync: also topics that the mirror has taken over. Two clusters take their writes then."`
 	Preview      bool          `help:"With --switchover, --failover and --stop: show per partition what would be kept, and do nothing."`
 	Sources      bool          `help:"With --describe: only this cluster's own topics that mirrors of others gate or have taken over."`
@@ -82,6 +87,7 @@ func (c *mirrorsCommand) action() (action, error) {
 	}{
 		{"--create", c.Create, c.create}, {"--start", c.Start, c.start}, {"--stop", c.Stop, c.stop}, {"--switchover", c.Switchover, c.switchover}, {"--failover", c.Failover, c.failover}, {"--alter", c.Alter, c.alter},
 		{"--describe", c.Describe, c.describe}, {"--list", c.List, c.list}, {"--release-sync", c.ReleaseSync, c.release},
+		{"--recover", c.Recover, c.recoverTopics},
 	} {
 		if a.on {
 			chosen[a.name] = a.do
@@ -92,7 +98,7 @@ func (c *mirrorsCommand) action() (action, error) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	const actions = "--create, --start (--add), --stop (--remove), --switchover, --failover, --alter, --describe, --list, --release-sync"
+	const actions = "--create, --start (--add), --stop (--remove), --switchover, --failover, --alter, --describe, --list, --recover, --release-sync"
 	switch len(names) {
 	case 0:
 		return nil, fmt.Errorf("what to do is missing: name one of %s", actions)
@@ -122,12 +128,21 @@ func (c *mirrorsCommand) action() (action, error) {
 		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--mirror-config", c.MirrorConfig != ""))
 	case "--switchover", "--failover":
 		err = needs("--mirror", c.Mirror != "")
-	case "--start", "--stop":
+	case "--start", "--stop", "--recover":
 		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--topics", len(c.Topics) > 0))
 	case "--alter":
 		err = errors.Join(needs("--mirror", c.Mirror != ""), needs("--topics", len(c.Topics) > 0), needs("--sync or --async", c.Sync || c.Async))
 	case "--release-sync":
 		err = needs("--mirror", c.Mirror != "")
+	}
+	if name != "--release-sync" && (c.Hold || c.Unhold || c.Forget || c.DryRun) {
+		err = errors.Join(err, fmt.Errorf("--hold, --unhold, --forget and --dry-run go with --release-sync, not with %s", name))
+	}
+	if c.AcceptSource && name != "--recover" {
+		err = errors.Join(err, fmt.Errorf("--accept-source goes with --recover, not with %s", name))
+	}
+	if c.Forget && (c.Hold || c.Unhold || len(c.Topics) > 0) {
+		err = errors.Join(err, errors.New("--forget gives up the whole mirror: leave out --topics, --hold and --unhold"))
 	}
 	return chosen[name], err
 }
@@ -226,28 +241,6 @@ func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client
 	}
 	if err == nil && c.Wait {
 		err = c.until(ctx, w, cl, done, goesOn, stopped)
-	}
-	return err
-}
-
-func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Client) error {
-	names := c.Topics
-	begin := func() (admin.Release, error) { return cl.ReleaseSync(ctx, c.Mirror, names, c.DryRun) }
-	if c.Force && !c.DryRun {
-		begin = func() (admin.Release, error) { return cl.ForceRelease(ctx, c.Mirror, names) }
-	}
-	r, err := begin()
-	if err != nil {
-		return err
-	}
-	done, err := report(w, r.Topics)
-	verb := "Released"
-	if c.DryRun {
-		verb = "Would release"
-	}
-	fmt.Fprintf(w, "%s %d topic(s) of mirror %s of cluster %s: %s\n", verb, len(done), c.Mirror, printable(r.Cluster), done)
-	if r.Number != 0 {
-		fmt.Fprintf(w, "Release %d: records acknowledged from now on are not on %s until it has caught up and sync has resumed by itself\n", r.Number, printable(r.Cluster))
 	}
 	return err
 }

@@ -27,6 +27,9 @@
 //	InitProducerId              22  0-5       kmsg   22_init_producer_id.go
 //	OffsetForLeaderEpoch        23  2-4       kmsg   23_offset_for_leader_epoch.go
 //	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
+//	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
+//	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go
+//	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
@@ -36,6 +39,7 @@
 //	RegisterMirrorSyncTopic    108  0-0       own    108_register_mirror_sync_topic.go
 //	UnregisterMirrorSyncTopic  109  0-0       own    109_unregister_mirror_sync_topic.go
 //	AlterMirrorTopicType       110  0-0       own    110_alter_mirror_topic_type.go
+//	RecoverMirrorTopics        111  0-0       own    111_recover_mirror_topics.go
 //	SupersedeMirrorTopics      112  0-0       own    112_supersede_mirror_topics.go
 //
 // Produce is shown from version 0, since old librdkafka infers features from it. 100, 101, 105 and 106 are calls

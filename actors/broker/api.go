@@ -41,7 +41,31 @@ func (c *Cluster) Broker(id core.ReplicaID) (*Broker, bool) {
 func (c *Cluster) Newest() *image.Image { return c.publisher.newest() }
 
 // CanGate reports whether mirrors are admitted to gate acknowledgements of this cluster.
-func (c *Cluster) CanGate() bool { return !c.options.NoGating }
+func (c *Cluster) CanGate() bool {
+	img := c.Newest()
+	return !c.options.NoGating && img.Feature("mirror.version") > 0 && img.Feature("mirror.sync.version") > 0
+}
+
+// CreatePartitions is answered with controller.Done. Ref is filled in.
+func (c *Cluster) CreatePartitions(cmd controller.CreatePartitions, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// AcceptLoss is answered with controller.Done. Ref and Logs are filled in.
+func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
+	var logs []controller.ReplicaLog
+	for _, b := range c.brokers {
+		logs = append(logs, b.logs()...)
+	}
+	c.controller.Ask(func(ref core.RequestID) controller.Command {
+		return controller.AcceptLoss{Ref: ref, ID: id, Logs: logs}
+	}, reply)
+}
+
+// UpdateFeatures is answered with controller.FeaturesAnswered. Ref is filled in.
+func (c *Cluster) UpdateFeatures(cmd controller.UpdateFeatures, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
 
 // CreateTopic is answered with controller.CreatedTopic. Ref and, when zero, Fresh are filled in.
 func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {

@@ -56,10 +56,13 @@ type Options struct {
 	Logger      *slog.Logger
 	Defaults    controller.Defaults
 	Groups      group.Settings
-	// NoGating refuses every mirror that asks to gate: feature mirror.sync.version or mirror.version is 0.
+	// NoGating refuses every mirror that asks to gate, whatever features are finalized: the process was started with
+	// mirror.sync.version, mirror.version or a switch for unstable versions turned off.
 	NoGating bool
 	// SwitchoverMs is how long a switchover may fence a topic before it is handed over; 0: DefaultSwitchoverMs.
 	SwitchoverMs int64
+	// Mirrors are what mirrors of this cluster do unless their own settings say otherwise.
+	Mirrors mirror.Defaults
 	// Reopen opens and checks the volume of a broker that lost it, for StartBroker; lossy says that its
 	// log ends below a witness. Nil: such a broker comes back only with the process.
 	Reopen func(core.ReplicaID) (v journal.Volume, lossy bool, err error)

@@ -72,7 +72,7 @@ func (c *Cluster) performController(f controller.Effect) {
 		if b, ok := c.Broker(e.Replica); ok {
 			b.drop(e.ID)
 		}
-	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.ProducerIDs:
+	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown controller effect %T", f))
@@ -128,6 +128,8 @@ func (c *Cluster) performRegistration(f registration.Effect) {
 		c.ledger.Store(&e.Ledger)
 	case registration.NotifyReleased:
 		c.withBus(func(b Bus) { b.Released(e.Key, e.Number, e.Topics) })
+	case registration.NotifyLifted:
+		c.withBus(func(b Bus) { b.Lifted(e.Key, e.Topics) })
 	case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:

@@ -151,8 +151,8 @@ func (c *Cluster) spawnMirror(name core.MirrorName) *shell.Ref[mirror.Command] {
 		Started: func(_ *mirror.State, again bool) {
 			if again {
 				<-ready
-				self.Tell(mirror.Republish{})
-				self.Tell(mirror.Resume{})
+				self.Tell(mirror.Republish{Defaults: c.options.Mirrors})
+				self.Tell(mirror.Resume{Defaults: c.options.Mirrors})
 			}
 		},
 		Lost: c.quorumLost,
@@ -169,6 +169,19 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 		c.tellReturned(e.Facts)
 	case mirror.CreateLocalTopic:
 		c.createLocalTopic(self, e.Topic)
+	case mirror.GrowLocalTopic:
+		c.CreatePartitions(controller.CreatePartitions{ID: e.Topic, Count: e.Count, Mirrored: true}, func(answer any) {
+			switch a := answer.(type) {
+			case controller.Done:
+				self.Tell(mirror.LocalTopicGrown{Topic: e.Topic, Count: e.Count, Code: a.Code, Text: a.Text})
+			case shell.Failed:
+				self.Tell(mirror.LocalTopicGrown{Topic: e.Topic, Count: e.Count, Code: a.Code, Text: a.Text})
+			}
+		})
+	case mirror.RefreshSource:
+		if o != nil {
+			o.fetchers.Refresh(e.Mirror)
+		}
 	case mirror.FencePartition:
 		c.fencePartition(self, e)
 	case mirror.RaiseEpoch:
@@ -280,6 +293,9 @@ func (c *Cluster) writePidReset(self *shell.Ref[mirror.Command], e mirror.WriteP
 // withLocal fills in what the sender of a command left zero.
 func (c *Cluster) withLocal(cmd mirror.Command) mirror.Command {
 	switch m := cmd.(type) {
+	case mirror.CreateMirror:
+		m.Defaults = c.options.Mirrors
+		return m
 	case mirror.StartTopics:
 		m.Topics = c.fillIn(m.Topics)
 		return m
@@ -293,6 +309,9 @@ func (c *Cluster) withLocal(cmd mirror.Command) mirror.Command {
 		fresh(&m.Fresh)
 		return m
 	case mirror.SupersedeAnswered:
+		fresh(&m.Fresh)
+		return m
+	case mirror.RecoverTopics:
 		fresh(&m.Fresh)
 		return m
 	case mirror.ReportReset:

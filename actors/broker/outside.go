@@ -11,6 +11,8 @@ import (
 type Fetchers interface {
 	Fetch(mirror.FetchTopic)
 	Watch(mirror.WatchSource)
+	// Refresh reads a source's metadata before its time.
+	Refresh(core.MirrorName)
 }
 
 // Bus carries what cannot wait for a fetch. Implemented by actors/bus, and by a simulator. Calls do not
@@ -25,6 +27,8 @@ type Bus interface {
 	GatesChanged(core.PartitionID)
 	// Released tells a destination; no topics: the whole mirror.
 	Released(core.MirrorKey, core.ReleaseNumber, []core.TopicID)
+	// Lifted tells a destination that its recoveries are no longer held; no topics: the whole mirror.
+	Lifted(core.MirrorKey, []core.TopicID)
 }
 
 // outside is who stands between this cluster and others; both are nil until Attach.
@@ -40,7 +44,7 @@ func (c *Cluster) Attach(fetchers Fetchers, bus Bus) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, m := range c.mirrors {
-		m.Tell(mirror.Resume{})
+		m.Tell(mirror.Resume{Defaults: c.options.Mirrors})
 	}
 }
 

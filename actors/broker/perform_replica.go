@@ -121,7 +121,7 @@ func (r *Replica) performHighWatermark(f highwater.Effect) {
 	case highwater.Refuse:
 		r.partition.Tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})
 	case highwater.ChangeAdmission:
-		r.partition.Tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, R: e.R, H: e.H})
+		r.partition.Tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, Closed: e.Closed, R: e.R, H: e.H})
 	case highwater.ProposeISR:
 		c.controller.Tell(controller.ChangeISR{ID: r.id, Leader: r.broker.id, Epoch: e.Epoch, PartitionEpoch: e.PartitionEpoch, ISR: e.ISR})
 	case highwater.PublishFloor:
@@ -131,6 +131,8 @@ func (r *Replica) performHighWatermark(f highwater.Effect) {
 		r.publishGates(e)
 	case highwater.GateApplied:
 		c.registration.Tell(registration.ReportGate{Key: e.Key, ID: r.id, Epoch: e.Epoch, LeaderEpoch: e.LeaderEpoch, GateStart: e.GateStart})
+	case highwater.ConfirmAddition:
+		c.registration.Tell(registration.ReportAddition{Key: e.Key, ID: r.id, Epoch: e.Epoch})
 	case highwater.NoteStamp:
 		r.highwater.Tell(highwater.StampDurable{Number: e.Number})
 	case highwater.ArmTimer:

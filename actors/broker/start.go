@@ -87,7 +87,7 @@ func (c *Cluster) publishControl(topics []image.Topic) {
 	c.registration.Ask(func(ref core.RequestID) registration.Command { return registration.Describe{Ref: ref} }, one)
 	n := 1
 	for _, m := range c.mirrors {
-		m.Tell(mirror.Republish{})
+		m.Tell(mirror.Republish{Defaults: c.options.Mirrors})
 		m.Ask(func(ref core.RequestID) mirror.Command { return mirror.Describe{Ref: ref} }, one)
 		n++
 	}

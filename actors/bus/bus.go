@@ -206,5 +206,11 @@ func (b *Bus) GatesChanged(id core.PartitionID) { b.inlet.changed(id) }
 
 // Released tells a destination that the operator here released it; no topics means the whole mirror.
 func (b *Bus) Released(key core.MirrorKey, number core.ReleaseNumber, topics []core.TopicID) {
-	b.inlet.released(key, number, topics)
+	b.inlet.notify(key, &messages.ReleasedNotice{ReleaseNumber: int64(number)}, topics)
+}
+
+// Lifted tells a destination that the operator here no longer holds its recoveries; no topics means the whole
+// mirror.
+func (b *Bus) Lifted(key core.MirrorKey, topics []core.TopicID) {
+	b.inlet.notify(key, &messages.ReleasedNotice{Lifted: true}, topics)
 }

@@ -38,7 +38,7 @@ func (b *Bus) Register(cmd mirror.SendRegister) {
 	t := messages.NewRegisterMirrorSyncTopicRequestTopicState()
 	t.TopicId, t.TopicName, t.RecoveryPromotion = cmd.Topic, cmd.Name, cmd.Recovery
 	t.Generation, t.EchoRelease = int64(cmd.Generation), int64(cmd.Echo)
-	t.DataIncarnation, t.MinIsr = cmd.Incarnation, cmd.MinISR
+	t.DataIncarnation, t.MinIsr, t.Partitions = cmd.Incarnation, cmd.MinISR, cmd.Partitions
 	for _, id := range path {
 		t.Path = append(t.Path, string(id))
 	}
@@ -64,7 +64,7 @@ func registered(b *Bus, cmd mirror.SendRegister, resp *messages.RegisterMirrorSy
 			continue
 		}
 		a := mirror.RegisterAnswered{Topic: cmd.Topic, Generation: cmd.Generation, Code: perr.Code(r.ErrorCode), Text: text(r.ErrorMessage),
-			Epoch: core.RegistrationEpoch(r.RegistrationEpoch), Number: core.ReleaseNumber(r.ReleaseNumber), Newest: core.Generation(r.NewestGeneration), Era: core.Era(r.Era)}
+			Epoch: core.RegistrationEpoch(r.RegistrationEpoch), Number: core.ReleaseNumber(r.ReleaseNumber), Held: r.Held, Newest: core.Generation(r.NewestGeneration), Era: core.Era(r.Era)}
 		for _, g := range r.Gates {
 			a.Gates = append(a.Gates, mirror.GateStart{Partition: g.Partition, LeaderEpoch: core.LeaderEpoch(g.LeaderEpoch), Start: core.Offset(g.GateStart)})
 		}

@@ -64,15 +64,33 @@ func TestAnEchoOfAnotherProcessProvesNoContact(t *testing.T) {
 	say([16]byte{1}, 1, "src", "dst")
 	say(dst.sender, 1<<62, "src", "dst")
 	say(dst.sender, 1, "src", "dst")
-	w.await("three pieces of evidence", func() bool { return len(w.told) >= 3 && w.told[len(w.told)-1].(mirror.ReportEvidence).Sent == 1 })
+	sorted := func() (evidence []mirror.ReportEvidence, hints []mirror.ReportUnknownPartition) {
+		for _, c := range w.told {
+			switch c := c.(type) {
+			case mirror.ReportEvidence:
+				evidence = append(evidence, c)
+			case mirror.ReportUnknownPartition:
+				hints = append(hints, c)
+			}
+		}
+		return evidence, hints
+	}
+	w.await("three pieces of evidence", func() bool {
+		evidence, hints := sorted()
+		return len(evidence) >= 3 && len(hints) >= 3 && evidence[len(evidence)-1].Sent == 1
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.told) != 3 {
+	evidence, hints := sorted()
+	if len(evidence) != 3 || len(hints) != 3 || len(w.told) != 6 {
 		t.Fatalf("told %v; two were addressed to others, and partition 2 was never reported", w.told)
 	}
 	for i, want := range []int64{0, 0, 1} {
-		if e := w.told[i].(mirror.ReportEvidence); e.Sent != want || e.ID != id(1) {
+		if e := evidence[i]; e.Sent != want || e.ID != id(1) {
 			t.Errorf("evidence %d: %+v, want sent %d", i, e, want)
+		}
+		if hints[i].ID != id(2) {
+			t.Errorf("hint %d is about %v", i, hints[i].ID)
 		}
 	}
 }
@@ -95,6 +113,7 @@ func TestEvidenceThatChangesNoMindIsPaced(t *testing.T) {
 	w.await("the floor", func() bool { return len(w.floors) >= 1 })
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	first := time.Now()
 	for i := range int64(200) {
 		w.change(func() { w.evidence[id(1)] = gating(90, 100+i, i%2 == 0) })
 		src.GatesChanged(id(1))
@@ -104,15 +123,20 @@ func TestEvidenceThatChangesNoMindIsPaced(t *testing.T) {
 	w.mu.Lock()
 	n := len(w.told)
 	w.mu.Unlock()
-	if n > 12 {
-		t.Errorf("%d pieces of evidence in a fifth of a second", n)
+	// A busy machine takes longer over the 200 changes, and more is due meanwhile.
+	if took := time.Since(first); n > 12+2*int(took/evidenceEvery) {
+		t.Errorf("%d pieces of evidence in %v", n, took)
 	}
-	w.change(func() { w.evidence[id(1)] = gating(400, 300, false) })
-	begin := time.Now()
-	src.GatesChanged(id(1))
-	w.await("a new gate start", evidenceFor(w, func(e mirror.ReportEvidence) bool { return e.GateStart == 400 }))
-	if d := time.Since(begin); d > evidenceEvery {
-		t.Errorf("news took %v", d)
+	fastest := time.Hour
+	for start := int64(400); start < 410 && fastest > evidenceEvery; start++ {
+		w.change(func() { w.evidence[id(1)] = gating(start, 300, false) })
+		begin := time.Now()
+		src.GatesChanged(id(1))
+		w.await("a new gate start", evidenceFor(w, func(e mirror.ReportEvidence) bool { return e.GateStart == core.Offset(start) }))
+		fastest = min(fastest, time.Since(begin))
+	}
+	if fastest > evidenceEvery {
+		t.Errorf("news took %v at best", fastest)
 	}
 }
 
@@ -146,6 +170,20 @@ func TestAReleaseIsNotified(t *testing.T) {
 	w.await("the notice", func() bool {
 		for _, c := range w.told {
 			if r, ok := c.(mirror.ReportReleased); ok && r.Number == 4 && len(r.Topics) == 1 && r.Topics[0] == (core.TopicID{9}) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestALiftedHoldIsNotified(t *testing.T) {
+	w := newWorld(t)
+	src, _ := w.pair(time.Hour)
+	src.Lifted(core.MirrorKey{Cluster: "dst", Mirror: "dr"}, []core.TopicID{{9}})
+	w.await("the notice", func() bool {
+		for _, c := range w.told {
+			if r, ok := c.(mirror.ReportLifted); ok && len(r.Topics) == 1 && r.Topics[0] == (core.TopicID{9}) {
 				return true
 			}
 		}

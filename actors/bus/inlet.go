@@ -173,13 +173,13 @@ func (n *inlet) changed(id core.PartitionID) {
 	}
 }
 
-// released is sent once: what it says comes again with every refused fetch and Register.
-func (n *inlet) released(key core.MirrorKey, number core.ReleaseNumber, topics []core.TopicID) {
+// notify is sent once: what it says comes again with every refused fetch and Register.
+func (n *inlet) notify(key core.MirrorKey, m *messages.ReleasedNotice, topics []core.TopicID) {
 	to, err := token(key.Cluster)
 	if err != nil {
 		return
 	}
-	m := &messages.ReleasedNotice{SourceCluster: string(n.bus.options.Cluster), DestinationCluster: to, MirrorName: string(key.Mirror), ReleaseNumber: int64(number)}
+	m.SourceCluster, m.DestinationCluster, m.MirrorName = string(n.bus.options.Cluster), to, string(key.Mirror)
 	for _, t := range topics {
 		m.TopicIds = append(m.TopicIds, t)
 	}

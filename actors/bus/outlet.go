@@ -297,6 +297,9 @@ func (o *outlet) receiveEvidence(m *messages.GateEvidence) {
 			}
 			o.mu.Unlock()
 			o.bus.count.evidenceReceived.Add(1)
+			if known == nil && e.Gating {
+				o.bus.options.Home.Tell(o.name, mirror.ReportUnknownPartition{ID: id})
+			}
 			// A partition we never reported of cannot be gated on us.
 			if (known != nil || !evidenceOfReportedOnly) && e.Gating {
 				o.bus.options.Home.Tell(o.name, facts.Evidence(id, sent, e))
@@ -306,9 +309,13 @@ func (o *outlet) receiveEvidence(m *messages.GateEvidence) {
 }
 
 func (o *outlet) receiveRelease(m *messages.ReleasedNotice) {
-	cmd := mirror.ReportReleased{Number: core.ReleaseNumber(m.ReleaseNumber)}
+	var topics []core.TopicID
 	for _, id := range m.TopicIds {
-		cmd.Topics = append(cmd.Topics, id)
+		topics = append(topics, id)
 	}
-	o.bus.options.Home.Tell(o.name, cmd)
+	if m.Lifted {
+		o.bus.options.Home.Tell(o.name, mirror.ReportLifted{Topics: topics})
+		return
+	}
+	o.bus.options.Home.Tell(o.name, mirror.ReportReleased{Number: core.ReleaseNumber(m.ReleaseNumber), Topics: topics})
 }

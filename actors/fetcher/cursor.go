@@ -75,6 +75,7 @@ type assignment struct {
 	Incarnation core.Incarnation
 	// FollowUnclean is mirror.support.unclean.leader.election of the topic.
 	FollowUnclean bool
+	Accept        bool             // an operator took the source's history for this partition (R11)
 	SourceEpoch   core.LeaderEpoch // of the source's leader, which is this fetcher's broker
 }
 

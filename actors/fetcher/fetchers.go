@@ -66,6 +66,15 @@ func (f *Fetchers) Watch(w mirror.WatchSource) {
 	f.tell(w.Mirror, w.Config, w, len(w.Include) == 0)
 }
 
+// Refresh reads the metadata of a mirror's source before its time.
+func (f *Fetchers) Refresh(name core.MirrorName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.mirrors[name]; r != nil && !f.closed {
+		r.refresh()
+	}
+}
+
 // tell hands a message to the mirror's goroutine, which is started by the first message that wants
 // something. It ends with Close: an idle mirror costs one sleeping goroutine.
 func (f *Fetchers) tell(name core.MirrorName, config map[string]string, m any, off bool) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"lockstep/actors/core"
@@ -257,7 +258,7 @@ func (m *mirrorRun) assign() {
 				per[l.broker] = map[core.PartitionID]assignment{}
 			}
 			per[l.broker][id] = assignment{ID: id, Topic: t.Name, Session: t.Session, Sync: t.Mode == mirror.FetchSync,
-				Epoch: t.Epoch, Incarnation: t.Incarnation, FollowUnclean: t.FollowUnclean, SourceEpoch: l.epoch}
+				Epoch: t.Epoch, Incarnation: t.Incarnation, FollowUnclean: t.FollowUnclean, Accept: slices.Contains(t.Accept, i), SourceEpoch: l.epoch}
 		}
 	}
 	for broker, f := range m.fetchers {

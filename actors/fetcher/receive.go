@@ -219,7 +219,7 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 		f.ask(c, func(ref core.RequestID) partition.Command {
 			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch,
 				EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
-				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: c.FollowUnclean}
+				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: c.FollowUnclean, Accept: c.Accept}
 		}, now)
 	}
 }

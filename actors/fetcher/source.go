@@ -254,6 +254,9 @@ func (m *mirrorRun) readMetadata(ctx context.Context, conn *conn) error {
 
 func (m *mirrorRun) readLeaders(md metadata, now time.Time) {
 	for _, t := range md.topics {
+		if mirrored, ok := m.topics[t.TopicID]; ok && t.ErrorCode == 0 && len(t.Partitions) > int(mirrored.Partitions) {
+			m.home().Tell(m.name, mirror.ReportPartitions{Topic: t.TopicID, Count: int32(len(t.Partitions))})
+		}
 		for _, p := range t.Partitions {
 			id := core.PartitionID{Topic: t.TopicID, Index: p.Partition}
 			epoch, leader := core.LeaderEpoch(p.LeaderEpoch), core.ReplicaID(p.Leader)

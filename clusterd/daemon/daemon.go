@@ -17,6 +17,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
+	"lockstep/actors/core/mirror"
 	"lockstep/actors/fetcher"
 	"lockstep/actors/shell"
 	"lockstep/clusterd/config"
@@ -24,8 +25,9 @@ import (
 	"lockstep/clusterd/metrics"
 )
 
-// claimLease is how long a claim of a mirror stands after the source was heard last (C4).
-const claimLease = 10 * time.Second
+// claimLeaseMs is how long a claim of a mirror stands after the source was heard last (C4), unless
+// lockstep.claim.lease.ms says otherwise.
+const claimLeaseMs = 10_000
 
 // Daemon is a running process. Its methods may be called from any goroutine.
 type Daemon struct {
@@ -156,8 +158,13 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			Replication: int16(c.Int("default.replication.factor", 0)),
 			MinISR:      int32(c.Int("min.insync.replicas", 0)),
 		},
-		Groups:       groupSettings(c),
-		NoGating:     c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0,
+		Groups: groupSettings(c),
+		Mirrors: mirror.Defaults{
+			LeaseMs:  c.Int("lockstep.claim.lease.ms", 0),
+			DemoteMs: c.Int("mirror.sync.topic.demote.timeout.ms", 0),
+		},
+		NoGating: c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0 ||
+			c.Set["unstable.api.versions.enable"] == "false" || c.Set["unstable.feature.versions.enable"] == "false",
 		SwitchoverMs: c.Int("lockstep.switchover.timeout.ms", 0),
 		Reopen:       d.store.reopen, Exit: d.machine.Exit,
 	}
@@ -189,7 +196,7 @@ func (d *Daemon) connect() (err error) {
 	}
 	d.bus, err = bus.Open(bus.Options{
 		Cluster: d.cluster.ID(), Listen: d.config.NATSListen, URL: d.config.NATSURL, Advertise: d.config.NATSAdvertise,
-		Insecure: d.config.InsecureListen, Lease: claimLease, Source: w, Home: w, Ask: ask, Log: d.log,
+		Insecure: d.config.InsecureListen, Lease: time.Duration(d.config.Int("lockstep.claim.lease.ms", claimLeaseMs)) * time.Millisecond, Source: w, Home: w, Ask: ask, Log: d.log,
 	})
 	if err != nil {
 		return err

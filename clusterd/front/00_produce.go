@@ -84,7 +84,8 @@ func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, r
 		p.refuse(out, code, "")
 		return
 	}
-	b, bad := batch.Produced(rp.Records, f.rulesOf(topic).at(p.now.Wall, r.Version))
+	rules := f.rulesOf(topic)
+	b, bad := batch.Produced(rp.Records, rules.at(p.now.Wall, r.Version))
 	switch {
 	case bad != nil:
 		// The batch is refused whole; the list tells the client which records it owes that to (compat-P03).
@@ -103,7 +104,7 @@ func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, r
 	p.pending++
 	p.mu.Unlock()
 	replica.Ask(func(ref core.RequestID) partition.Command {
-		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID}
+		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID, Weak: rules.weak}
 	}, func(reply any) {
 		p.answered(out, reply, b, topic.ID)
 		p.finish()

@@ -46,7 +46,7 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 		cmd := registration.RegisterTopic{
 			Key: key, Topic: t.TopicId, Name: t.TopicName,
 			Generation: core.Generation(t.Generation), Echo: core.ReleaseNumber(t.EchoRelease),
-			Recovery: t.RecoveryPromotion, Incarnation: t.DataIncarnation, MinISR: t.MinIsr, CanGate: c.CanGate(),
+			Recovery: t.RecoveryPromotion, Incarnation: t.DataIncarnation, MinISR: t.MinIsr, Partitions: t.Partitions, CanGate: c.CanGate(),
 		}
 		for _, id := range t.Path {
 			cmd.Path = append(cmd.Path, core.ClusterID(id))
@@ -58,6 +58,7 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 				out.ErrorCode, out.ErrorMessage = int16(e.Code), text(e.Text)
 				out.RegistrationEpoch, out.ReleaseNumber, out.NewestGeneration = int64(e.Epoch), int64(e.Number), int64(e.Newest)
 				out.Era = int64(e.Era)
+				out.Held = e.Held
 				for _, g := range e.Gates {
 					at := messages.NewRegisterMirrorSyncTopicResponseGate()
 					at.Partition, at.LeaderEpoch, at.GateStart = g.Partition, int32(g.LeaderEpoch), int64(g.Start)

@@ -21,6 +21,13 @@ const (
 	modeRelease int8 = 2
 )
 
+// What a release does to recoveries (C4).
+const (
+	holdNone int8 = 0
+	holdSet  int8 = 1
+	holdLift int8 = 2
+)
+
 func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
 	begin := func() {
 		Unregister(f.cluster, r, func(resp *messages.UnregisterMirrorSyncTopicResponse) { slot.Reply(resp) })
@@ -100,7 +107,19 @@ func withdraw(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, r
 // release is the operator's: topics by id, or by name when the id is zero; none means the whole mirror.
 func release(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, resp *messages.UnregisterMirrorSyncTopicResponse,
 	reply func(*messages.UnregisterMirrorSyncTopicResponse)) {
-	cmd := registration.ReleaseMirror{Mirror: core.MirrorName(r.MirrorName), Forget: r.Forget, DryRun: r.DryRun, Force: r.Force}
+	refuse := func(why string) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.InvalidRequest), text(why)
+		reply(resp)
+	}
+	switch {
+	case r.Hold < holdNone || r.Hold > holdLift:
+		refuse(fmt.Sprintf("hold %d; 0 is none, 1 holds recoveries back, 2 lifts a hold", r.Hold))
+		return
+	case r.Forget && r.Hold != holdNone:
+		refuse("--forget gives the mirror's name away: there is nothing left to hold")
+		return
+	}
+	var named []core.TopicID
 	img := c.Newest()
 	for _, t := range r.Topics {
 		id := core.TopicID(t.TopicId)
@@ -115,9 +134,15 @@ func release(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, re
 			}
 			id = topic.ID
 		}
-		cmd.Topics = append(cmd.Topics, id)
+		named = append(named, id)
 	}
-	c.Registration(func(ref core.RequestID) registration.Command { cmd.Ref = ref; return cmd }, func(answer any) {
+	c.Registration(func(ref core.RequestID) registration.Command {
+		name := core.MirrorName(r.MirrorName)
+		if r.Hold == holdLift {
+			return registration.LiftHold{Ref: ref, Mirror: name, Topics: named, DryRun: r.DryRun}
+		}
+		return registration.ReleaseMirror{Ref: ref, Mirror: name, Topics: named, Forget: r.Forget, Hold: r.Hold == holdSet, DryRun: r.DryRun, Force: r.Force}
+	}, func(answer any) {
 		switch e := answer.(type) {
 		case registration.ReleaseAnswered:
 			resp.ErrorCode, resp.ErrorMessage = int16(e.Code), text(e.Text)

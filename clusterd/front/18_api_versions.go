@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -13,9 +14,40 @@ import (
 // ApiVersions v0–5. v3 brings the client's software name, v5 the cluster and node it believes to talk
 // to. The list is the same on every broker of a cluster (compat §1.3 rule 9).
 
-// features are finalized, unless the setting of the same name says 0; mirror.sync.version is what a source must
-// show before a destination asks it to gate.
-var features = []string{"mirror.sync.version", "mirror.version"}
+// Features are finalized at their highest level unless an operator said otherwise (UpdateFeatures), or the process
+// was started with the setting of the same name at 0; mirror.sync.version is what a source must show before a
+// destination asks it to gate.
+
+// unstable says from which version on an API is part of the early access to mirroring. Every key of our own is.
+var unstable = map[int16]int16{messages.KeyProduce: 14, messages.KeyFetch: 19, messages.KeyCreateTopics: 8}
+
+// offered is the API as far as this cluster offers it: without unstable.api.versions.enable, peers see and reach
+// what Kafka has and nothing of ours (early access).
+func (f *Front) offered(a messages.API) (messages.API, bool) {
+	if f.enabled("unstable.api.versions.enable") {
+		return a, true
+	}
+	if from, some := unstable[a.Key]; some {
+		a.Max, a.ShownMax = min(a.Max, from-1), min(a.ShownMax, from-1)
+	}
+	return a, !a.Own || a.Key < firstMirrorKey
+}
+
+func (f *Front) serves(a messages.API, version int16) bool {
+	o, some := f.offered(a)
+	return some && o.Serves(version)
+}
+
+// firstMirrorKey is where the keys of the mirroring KIPs begin.
+const firstMirrorKey = messages.KeyAddTopicsToMirror
+
+func (f *Front) enabled(name string) bool {
+	s, known := controller.FindSetting(name)
+	if !known {
+		panic("front: no setting " + name)
+	}
+	return f.brokerSetting(s).value == "true"
+}
 
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
 
@@ -23,15 +55,19 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ApiVersionsResponse)
 	resp.ErrorCode = int16(f.judgeHandshake(r))
 	for _, a := range messages.APIs() {
-		if a.Advertised {
-			resp.ApiKeys = append(resp.ApiKeys, shown(a))
+		if o, some := f.offered(a); some && a.Advertised {
+			resp.ApiKeys = append(resp.ApiKeys, shown(o))
 		}
 	}
 	img := f.broker.Image()
 	resp.FinalizedFeaturesEpoch = img.Version
-	for _, name := range features {
+	for _, feature := range controller.Features {
+		name := feature.Name
+		if !f.enabled("unstable.feature.versions.enable") {
+			continue
+		}
 		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: name, MinVersion: 0, MaxVersion: 1})
-		if !f.finalized("mirror.version") || !f.finalized(name) {
+		if !f.finalized(img, "mirror.version") || !f.finalized(img, name) {
 			continue // a level of 0 is shown by leaving the feature out; no sync mirror without mirrors
 		}
 		resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{Name: name, MinVersionLevel: 1, MaxVersionLevel: 1})
@@ -39,12 +75,12 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 	slot.Reply(resp)
 }
 
-func (f *Front) finalized(feature string) bool {
+func (f *Front) finalized(img *image.Image, feature string) bool {
 	s, known := controller.FindSetting(feature)
 	if !known {
 		panic("front: no setting " + feature)
 	}
-	return f.brokerSetting(s).value != "0"
+	return f.brokerSetting(s).value != "0" && img.Feature(feature) > 0
 }
 
 func (f *Front) judgeHandshake(r *kmsg.ApiVersionsRequest) perr.Code {

@@ -57,6 +57,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyInitProducerId:            handler((*Front).initProducerID),
 		messages.KeyOffsetForLeaderEpoch:      handler((*Front).offsetForLeaderEpoch),
 		messages.KeyDescribeConfigs:           handler((*Front).describeConfigs),
+		messages.KeyCreatePartitions:          handler((*Front).createPartitions),
+		messages.KeyUpdateFeatures:            handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:           handler((*Front).describeCluster),
 		messages.KeyAddTopicsToMirror:         handler((*Front).addTopicsToMirror),
 		messages.KeyStopMirrorTopics:          handler((*Front).stopMirrorTopics),
@@ -65,6 +67,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyCreateClusterMirror:       handler((*Front).createClusterMirror),
 		messages.KeyRegisterMirrorSyncTopic:   handler((*Front).registerMirrorSyncTopic),
 		messages.KeyUnregisterMirrorSyncTopic: handler((*Front).unregisterMirrorSyncTopic),
+		messages.KeyElectLeaders:              handler((*Front).electLeaders),
+		messages.KeyRecoverMirrorTopics:       handler((*Front).recoverMirrorTopics),
 		messages.KeyAlterMirrorTopicType:      handler((*Front).alterMirrorTopicType),
 		messages.KeySupersedeMirrorTopics:     handler((*Front).supersedeMirrorTopics),
 	}

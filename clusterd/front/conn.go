@@ -240,7 +240,7 @@ func (c *conn) start(p *pending, frame []byte) error {
 	a := apis[h.Key]
 	handle := func() error { return nil }
 	switch {
-	case a == nil || !a.Serves(h.Version):
+	case a == nil || !c.front.serves(a.API, h.Version):
 		if h.Key != messages.KeyApiVersions {
 			c.release(p)
 			return fmt.Errorf("api key %d version %d is not served here", h.Key, h.Version)

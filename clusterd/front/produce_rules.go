@@ -7,6 +7,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/batch"
 )
 
@@ -19,7 +20,10 @@ type topicRules struct {
 	appendTime bool
 	before     int64 // ms
 	after      int64 // ms
+	weak       partition.WeakAcks
 }
+
+var weakAcks = map[string]partition.WeakAcks{"allow": partition.WeakAllow, "refuse": partition.WeakRefuse, "upgrade": partition.WeakUpgrade}
 
 // rulesByTopic is cleared when it is full, so that topics that come and go do not stay.
 type rulesByTopic struct {
@@ -42,6 +46,7 @@ func (f *Front) rulesOf(t *image.Topic) topicRules {
 		appendTime: f.topicWord("message.timestamp.type", t) == "LogAppendTime",
 		before:     f.topicNumber("message.timestamp.before.max.ms", t),
 		after:      f.topicNumber("message.timestamp.after.max.ms", t),
+		weak:       weakAcks[f.topicWord("lockstep.weak.acks", t)],
 	}
 	if f.rules.rules == nil || len(f.rules.rules) >= rulesKept {
 		f.rules.rules = map[core.TopicID]topicRules{}

@@ -126,6 +126,69 @@ func (c *Client) AlterType(ctx context.Context, mirror string, topics []string, 
 	return out, nil
 }
 
+// RecoverTopics takes FAILED topics of the destination back to mirroring. With acceptSource, DIVERGED ones follow
+// their source again: what they hold beyond its history is cut, into quarantine (ruling R11).
+func (c *Client) RecoverTopics(ctx context.Context, mirror string, topics []string, acceptSource bool) ([]TopicResult, error) {
+	req := &messages.RecoverMirrorTopicsRequest{MirrorName: mirror, AcceptSource: acceptSource}
+	for _, name := range topics {
+		req.Topics = append(req.Topics, messages.RecoverMirrorTopicsRequestTopicState{TopicName: name})
+	}
+	res, err := ask[*messages.RecoverMirrorTopicsResponse](ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []TopicResult
+	for _, t := range res.Topics {
+		out = append(out, TopicResult{t.TopicName, refusal(t.ErrorCode, t.ErrorMessage), text(t.Warning)})
+	}
+	return out, refusal(res.ErrorCode, res.ErrorMessage)
+}
+
+// AcceptLoss lets the best LOSSY replica of each offline partition lead, all of a topic's when none is named.
+// Destructive: acknowledged records may be missing from then on, and mirrors are told so (ruling R12). The
+// results name partitions as topic/index.
+func (c *Client) AcceptLoss(ctx context.Context, topic string, partitions ...int32) ([]TopicResult, error) {
+	req := kmsg.NewPtrElectLeadersRequest()
+	req.ElectionType, req.TimeoutMillis = 1, 30000
+	if len(partitions) == 0 {
+		md := kmsg.NewPtrMetadataRequest()
+		md.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
+		res, err := ask[*kmsg.MetadataResponse](ctx, c, md)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range res.Topics {
+			if err := refusal(t.ErrorCode, nil); err != nil {
+				return nil, err
+			}
+			for _, p := range t.Partitions {
+				if p.Leader < 0 {
+					partitions = append(partitions, p.Partition)
+				}
+			}
+		}
+		if len(partitions) == 0 {
+			return nil, nil
+		}
+	}
+	req.Topics = []kmsg.ElectLeadersRequestTopic{{Topic: topic, Partitions: partitions}}
+	res, err := ask[*kmsg.ElectLeadersResponse](ctx, c, req)
+	if err != nil {
+		return nil, err
+	}
+	var out []TopicResult
+	for _, t := range res.Topics {
+		for _, p := range t.Partitions {
+			r := TopicResult{Topic: fmt.Sprintf("%s/%d", t.Topic, p.Partition), Err: refusal(p.ErrorCode, p.ErrorMessage)}
+			if r.Err == nil {
+				r.Warning = text(p.ErrorMessage)
+			}
+			out = append(out, r)
+		}
+	}
+	return out, refusal(res.ErrorCode, nil)
+}
+
 // List names the mirrors of the destination.
 func (c *Client) List(ctx context.Context) ([]messages.ListClusterMirrorsResponseMirror, error) {
 	res, err := ask[*messages.ListClusterMirrorsResponse](ctx, c, &messages.ListClusterMirrorsRequest{IncludeTopicNames: true})
@@ -171,19 +234,37 @@ type Release struct {
 	Topics  []TopicResult
 }
 
-// ReleaseSync drops, on the source, the registrations of a mirror: of the named topics, or of the whole
-// mirror when none is named. Destructive: records acknowledged from here on are not on the destination
-// until it has recovered.
+// ReleaseOptions say what a release does besides. The zero value is the draft's release: it un-gates at once, and
+// sync resumes by itself when the destination is back.
+type ReleaseOptions struct {
+	DryRun bool // only say what would happen
+	Hold   bool // refuse recoveries until Unhold (ruling C4)
+	Unhold bool // release nothing; recoveries are admitted again
+	Forget bool // of a whole mirror: its name is free for another cluster (F33)
+	Force  bool // also what the mirror has taken over: from then on two clusters take its writes (C8)
+}
+
+// ReleaseSync is Release without options but a dry run.
 func (c *Client) ReleaseSync(ctx context.Context, mirror string, topics []string, dryRun bool) (Release, error) {
-	return c.release(ctx, topics, &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: dryRun})
+	return c.Release(ctx, mirror, topics, ReleaseOptions{DryRun: dryRun})
 }
 
 // ForceRelease releases also what the mirror has taken over: from then on two clusters take its writes (ruling C8).
 func (c *Client) ForceRelease(ctx context.Context, mirror string, topics []string) (Release, error) {
-	return c.release(ctx, topics, &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, Force: true})
+	return c.Release(ctx, mirror, topics, ReleaseOptions{Force: true})
 }
 
-func (c *Client) release(ctx context.Context, topics []string, req *messages.UnregisterMirrorSyncTopicRequest) (Release, error) {
+// Release drops, on the source, the registrations of a mirror: of the named topics, or of the whole
+// mirror when none is named. Destructive: records acknowledged from here on are not on the destination
+// until it has recovered.
+func (c *Client) Release(ctx context.Context, mirror string, topics []string, o ReleaseOptions) (Release, error) {
+	req := &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: o.DryRun, Forget: o.Forget, Force: o.Force}
+	switch {
+	case o.Hold:
+		req.Hold = 1
+	case o.Unhold:
+		req.Hold = 2
+	}
 	for _, name := range topics {
 		req.Topics = append(req.Topics, messages.UnregisterMirrorSyncTopicRequestTopicState{TopicName: name})
 	}

@@ -27,12 +27,16 @@ type RegisterMirrorSyncTopicRequestTopicState struct {
 	MinIsr int32
 	// Ids of this cluster and of all that gate behind it, so that no cycle closes (C11).
 	Path []string
+	// How many partitions the destination has of the topic; the source takes no writes to others
+	// before it has them (C11). -1: not stated.
+	Partitions int32
 }
 
 // Default sets every field to its default.
 func (m *RegisterMirrorSyncTopicRequestTopicState) Default() {
 	*m = RegisterMirrorSyncTopicRequestTopicState{}
 	m.MinIsr = -1
+	m.Partitions = -1
 }
 
 // NewRegisterMirrorSyncTopicRequestTopicState makes one with every field at its default.
@@ -60,6 +64,9 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version in
 			tags++
 		}
 		if len(m.Path) > 0 {
+			tags++
+		}
+		if m.Partitions != -1 {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -93,6 +100,12 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version in
 				for i := range m.Path {
 					b = wire.AppendString(b, m.Path[i], flexible)
 				}
+				return b
+			})
+		}
+		if m.Partitions != -1 {
+			b = wire.AppendTag(b, 10005, func(b []byte) []byte {
+				b = wire.AppendInt32(b, m.Partitions)
 				return b
 			})
 		}
@@ -137,6 +150,11 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) readFrom(r *wire.Reader, vers
 							m.Path[i] = r.String(flexible)
 						}
 					}
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10005:
+				func(r *wire.Reader) {
+					m.Partitions = r.Int32()
 				}(&body)
 				r.EndTag(tag, &body)
 			}
@@ -329,6 +347,8 @@ type RegisterMirrorSyncTopicResponseTopicResult struct {
 	TopicId [16]byte
 	// Under which the source takes the topic's writes (C8).
 	Era int64
+	// Beside a release number: recoveries are refused until the source's operator lifts the hold.
+	Held bool
 }
 
 // Default sets every field to its default.
@@ -361,6 +381,9 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version 
 			tags++
 		}
 		if m.TopicId != [16]byte{} {
+			tags++
+		}
+		if m.Held {
 			tags++
 		}
 		if m.Era != 0 {
@@ -397,6 +420,12 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) appendTo(b []byte, version 
 		if m.TopicId != [16]byte{} {
 			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
 				b = wire.AppendUUID(b, m.TopicId)
+				return b
+			})
+		}
+		if m.Held {
+			b = wire.AppendTag(b, 10005, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Held)
 				return b
 			})
 		}
@@ -447,6 +476,11 @@ func (m *RegisterMirrorSyncTopicResponseTopicResult) readFrom(r *wire.Reader, ve
 			case tag == 10004:
 				func(r *wire.Reader) {
 					m.TopicId = r.UUID()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10005:
+				func(r *wire.Reader) {
+					m.Held = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			case tag == 10010:

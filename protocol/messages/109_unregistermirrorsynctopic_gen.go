@@ -86,6 +86,9 @@ type UnregisterMirrorSyncTopicRequest struct {
 	DryRun bool
 	// RELEASE: also of topics that the mirror has taken over (C8).
 	Force bool
+	// RELEASE: 1 releases and refuses recoveries until the hold is lifted, 2 lifts it and releases
+	// nothing (C4).
+	Hold int8
 }
 
 // Default sets every field to its default.
@@ -119,6 +122,9 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.DryRun {
 			tags++
 		}
+		if m.Hold != 0 {
+			tags++
+		}
 		if m.Force {
 			tags++
 		}
@@ -144,6 +150,12 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.DryRun {
 			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.DryRun)
+				return b
+			})
+		}
+		if m.Hold != 0 {
+			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
+				b = wire.AppendInt8(b, m.Hold)
 				return b
 			})
 		}
@@ -188,6 +200,11 @@ func (m *UnregisterMirrorSyncTopicRequest) readFrom(r *wire.Reader, version int1
 			case tag == 10003:
 				func(r *wire.Reader) {
 					m.DryRun = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10004:
+				func(r *wire.Reader) {
+					m.Hold = r.Int8()
 				}(&body)
 				r.EndTag(tag, &body)
 			case tag == 10010:

@@ -25,6 +25,9 @@ const (
 	KeyInitProducerId            int16 = 22
 	KeyOffsetForLeaderEpoch      int16 = 23
 	KeyDescribeConfigs           int16 = 32
+	KeyCreatePartitions          int16 = 37
+	KeyElectLeaders              int16 = 43
+	KeyUpdateFeatures            int16 = 57
 	KeyDescribeCluster           int16 = 60
 	KeyAddTopicsToMirror         int16 = 95
 	KeyStopMirrorTopics          int16 = 96
@@ -34,6 +37,7 @@ const (
 	KeyRegisterMirrorSyncTopic   int16 = 108
 	KeyUnregisterMirrorSyncTopic int16 = 109
 	KeyAlterMirrorTopicType      int16 = 110
+	KeyRecoverMirrorTopics       int16 = 111
 	KeySupersedeMirrorTopics     int16 = 112
 )
 
@@ -57,6 +61,9 @@ var apis = []API{
 	{Key: KeyInitProducerId, Name: "InitProducerId", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyOffsetForLeaderEpoch, Name: "OffsetForLeaderEpoch", Min: 2, Max: 4, ShownMin: 2, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyDescribeConfigs, Name: "DescribeConfigs", Min: 1, Max: 4, ShownMin: 1, ShownMax: 4, Advertised: true, Own: false},
+	{Key: KeyCreatePartitions, Name: "CreatePartitions", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
+	{Key: KeyElectLeaders, Name: "ElectLeaders", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
+	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyAddTopicsToMirror, Name: "AddTopicsToMirror", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: true},
 	{Key: KeyStopMirrorTopics, Name: "StopMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
@@ -66,5 +73,6 @@ var apis = []API{
 	{Key: KeyRegisterMirrorSyncTopic, Name: "RegisterMirrorSyncTopic", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyUnregisterMirrorSyncTopic, Name: "UnregisterMirrorSyncTopic", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyAlterMirrorTopicType, Name: "AlterMirrorTopicType", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
+	{Key: KeyRecoverMirrorTopics, Name: "RecoverMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeySupersedeMirrorTopics, Name: "SupersedeMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 }

@@ -519,6 +519,8 @@ type ReleasedNotice struct {
 	ReleaseNumber      int64
 	// Empty: the whole mirror.
 	TopicIds [][16]byte
+	// A hold was lifted: nothing is released, the next recovery need not wait.
+	Lifted bool
 }
 
 // Default sets every field to its default.
@@ -542,7 +544,17 @@ func (m *ReleasedNotice) appendTo(b []byte, version int16, flexible bool) []byte
 		b = wire.AppendUUID(b, m.TopicIds[i])
 	}
 	if flexible {
-		b = append(b, 0)
+		tags := uint64(0)
+		if m.Lifted {
+			tags++
+		}
+		b = wire.AppendUvarint(b, tags)
+		if m.Lifted {
+			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Lifted)
+				return b
+			})
+		}
 	}
 	return b
 }
@@ -560,7 +572,16 @@ func (m *ReleasedNotice) readFrom(r *wire.Reader, version int16, flexible bool) 
 		}
 	}
 	if flexible {
-		r.SkipTags()
+		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+			tag, body := r.Tag()
+			switch {
+			case tag == 10000:
+				func(r *wire.Reader) {
+					m.Lifted = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			}
+		}
 	}
 }
 

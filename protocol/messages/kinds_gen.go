@@ -27,6 +27,8 @@ func ownRequest(key int16) kmsg.Request {
 		return NewPtrUnregisterMirrorSyncTopicRequest()
 	case 110:
 		return NewPtrAlterMirrorTopicTypeRequest()
+	case 111:
+		return NewPtrRecoverMirrorTopicsRequest()
 	case 112:
 		return NewPtrSupersedeMirrorTopicsRequest()
 	default:

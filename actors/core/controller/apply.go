@@ -32,6 +32,13 @@ func apply(s *State, ev Event) {
 			delete(s.names, t.name)
 			delete(s.topics, ev.Topic)
 		}
+	case PartitionsAdded:
+		if t := s.topics[ev.Topic]; t != nil {
+			t.partitions = append(slices.Clone(t.partitions), ev.Partitions...)
+			s.placed += int64(len(ev.Partitions))
+		}
+	case FeaturesUpdated:
+		s.features = ev.Features
 	case ProducerIDsAllocated:
 		s.prefix, s.nextID = ev.Prefix, ev.Next
 	default:

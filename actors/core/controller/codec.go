@@ -3,7 +3,7 @@ package controller
 func (s *State) snapshot() []byte {
 	out := Snapshot{
 		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
-		Placed: s.placed, Prefix: s.prefix, Next: s.nextID,
+		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features,
 	}
 	for _, id := range s.brokerIDs() {
 		out.Brokers = append(out.Brokers, s.brokers[id])
@@ -24,7 +24,7 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	s := newState()
 	s.cluster, s.incarnation, s.defaults = in.Cluster, in.Incarnation, in.Defaults
-	s.placed, s.prefix, s.nextID = in.Placed, in.Prefix, in.Next
+	s.placed, s.prefix, s.nextID, s.features = in.Placed, in.Prefix, in.Next, in.Features
 	for _, b := range in.Brokers {
 		s.brokers[b.Broker] = b
 	}

@@ -108,6 +108,42 @@ type AllocateProducerIDs struct {
 	Prefix int32
 }
 
+// CreatePartitions gives a topic more partitions. Answered with Done.
+type CreatePartitions struct {
+	Ref        core.RequestID
+	ID         core.TopicID
+	Count      int32              // all of them, the present ones included
+	Assignment [][]core.ReplicaID // of the new ones, by index; nil: spread
+	DryRun     bool
+	// Mirrored partitions are added by a mirror: that they are there already is success.
+	Mirrored bool
+}
+
+// AcceptLoss lets the best of the LOSSY replicas lead a partition that has no other, on an operator's word: records
+// that were acknowledged may be missing from then on (R12). Logs are the ends of all replicas. Answered with Done.
+type AcceptLoss struct {
+	Ref  core.RequestID
+	ID   core.PartitionID
+	Logs []ReplicaLog
+}
+
+// UpdateFeatures finalizes features at other levels, all of them or none. Answered with FeaturesAnswered.
+type UpdateFeatures struct {
+	Ref     core.RequestID
+	Updates []FeatureUpdate
+	DryRun  bool
+}
+
+// FeatureUpdate is one feature. Downgrade must be said: a level below the present one is refused without it.
+type FeatureUpdate struct {
+	Feature   string
+	Level     int16 // 0: off
+	Downgrade bool
+}
+
+func (CreatePartitions) isCommand()    {}
+func (AcceptLoss) isCommand()          {}
+func (UpdateFeatures) isCommand()      {}
 func (RestartCluster) isCommand()      {}
 func (StopBroker) isCommand()          {}
 func (StartBroker) isCommand()         {}

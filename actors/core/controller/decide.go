@@ -23,6 +23,12 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.changeISR(c)
 	case RaiseEpoch:
 		return s.raiseEpoch(c)
+	case CreatePartitions:
+		return s.createPartitions(c)
+	case AcceptLoss:
+		return s.acceptLoss(c)
+	case UpdateFeatures:
+		return s.updateFeatures(c)
 	case AllocateProducerIDs:
 		return s.allocateProducerIDs(c)
 	default:

@@ -18,7 +18,15 @@ func (s *State) Facts() []image.Fact {
 	for _, t := range s.inOrder() {
 		facts = append(facts, image.TopicChanged{Topic: s.told(t)})
 	}
-	return facts
+	return append(facts, s.featureFact())
+}
+
+func (s *State) featureFact() image.Fact {
+	levels := map[string]int16{}
+	for _, f := range s.features {
+		levels[f.Feature] = f.Level
+	}
+	return image.FeaturesChanged{Levels: levels}
 }
 
 func everywhere(PartitionRecord) bool { return true }

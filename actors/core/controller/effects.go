@@ -14,7 +14,7 @@ type Effect interface{ isEffect() }
 // Publish hands facts to the image publisher. Always late: brokers only learn what is durable.
 type Publish struct{ Facts []image.Fact }
 
-// Done answers StopBroker, StartBroker and DeleteTopic. Code 0 is success.
+// Done answers StopBroker, StartBroker, CreatePartitions and DeleteTopic. Code 0 is success.
 type Done struct {
 	Ref  core.RequestID
 	Code perr.Code
@@ -44,6 +44,19 @@ type ProducerIDs struct {
 	Count int64
 }
 
+// FeaturesAnswered answers UpdateFeatures, in the order of the updates. Unless all codes are 0, nothing changed.
+type FeaturesAnswered struct {
+	Ref     core.RequestID
+	Results []FeatureResult
+}
+
+// FeatureResult is what became of one feature.
+type FeatureResult struct {
+	Feature string
+	Code    perr.Code
+	Text    string
+}
+
 // ISRRefused tells the leader that its proposal was not taken. The partition as it is has been
 // published again just before, so whatever made the leader propose in vain reaches it.
 type ISRRefused struct {
@@ -58,15 +71,17 @@ type DropReplica struct {
 	Replica core.ReplicaID
 }
 
-func (e Done) ReplyTo() core.RequestID         { return e.Ref }
-func (e CreatedTopic) ReplyTo() core.RequestID { return e.Ref }
-func (e EpochRaised) ReplyTo() core.RequestID  { return e.Ref }
-func (e ProducerIDs) ReplyTo() core.RequestID  { return e.Ref }
+func (e Done) ReplyTo() core.RequestID             { return e.Ref }
+func (e CreatedTopic) ReplyTo() core.RequestID     { return e.Ref }
+func (e EpochRaised) ReplyTo() core.RequestID      { return e.Ref }
+func (e ProducerIDs) ReplyTo() core.RequestID      { return e.Ref }
+func (e FeaturesAnswered) ReplyTo() core.RequestID { return e.Ref }
 
-func (Publish) isEffect()      {}
-func (Done) isEffect()         {}
-func (CreatedTopic) isEffect() {}
-func (EpochRaised) isEffect()  {}
-func (ProducerIDs) isEffect()  {}
-func (ISRRefused) isEffect()   {}
-func (DropReplica) isEffect()  {}
+func (Publish) isEffect()          {}
+func (Done) isEffect()             {}
+func (CreatedTopic) isEffect()     {}
+func (EpochRaised) isEffect()      {}
+func (ProducerIDs) isEffect()      {}
+func (FeaturesAnswered) isEffect() {}
+func (ISRRefused) isEffect()       {}
+func (DropReplica) isEffect()      {}

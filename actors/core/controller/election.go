@@ -123,7 +123,7 @@ func offline(p PartitionRecord, e electorate) string {
 	lossy := filter(p.ISR, func(id core.ReplicaID) bool { return slices.Contains(p.Lossy, id) })
 	if len(lossy) == len(p.ISR) {
 		return fmt.Sprintf("offline: every in-sync replica is LOSSY, records that were acknowledged are missing on %s; "+
-			"put back an intact volume of one of them and run clusterctl brokers start %d, or delete the topic and let it be made again",
+			"put back an intact volume of one of them and run clusterctl brokers start %d, or accept the loss with clusterctl partitions accept-loss",
 			brokers(lossy), lossy[0])
 	}
 	down := filter(p.ISR, func(id core.ReplicaID) bool { return !slices.Contains(p.Lossy, id) && !e.live[id] })

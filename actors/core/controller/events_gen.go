@@ -532,6 +532,111 @@ func (m *ProducerIDsAllocated) readFrom(r *wire.Reader, version int16, flexible 
 	}
 }
 
+// PartitionsAdded says that a topic has more partitions.
+type PartitionsAdded struct {
+	// The topic.
+	Topic core.TopicID
+	// The new ones, by index.
+	Partitions []PartitionRecord
+}
+
+// Default sets every field to its default.
+func (m *PartitionsAdded) Default() {
+	*m = PartitionsAdded{}
+}
+
+func (m *PartitionsAdded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
+	for i := range m.Partitions {
+		b = m.Partitions[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PartitionsAdded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	if n := r.ArrayLen(flexible, 41); n > 0 {
+		m.Partitions = make([]PartitionRecord, n)
+		for i := range m.Partitions {
+			m.Partitions[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// FeatureRecord is a finalized feature.
+type FeatureRecord struct {
+	// Its name.
+	Feature string
+	// Its level; 0 is off.
+	Level int16
+}
+
+// Default sets every field to its default.
+func (m *FeatureRecord) Default() {
+	*m = FeatureRecord{}
+}
+
+func (m *FeatureRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Feature, flexible)
+	b = wire.AppendInt16(b, m.Level)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *FeatureRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Feature = r.String(flexible)
+	m.Level = r.Int16()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// FeaturesUpdated says that an operator finalized features at other levels.
+type FeaturesUpdated struct {
+	// All that were ever changed, by name.
+	Features []FeatureRecord
+}
+
+// Default sets every field to its default.
+func (m *FeaturesUpdated) Default() {
+	*m = FeaturesUpdated{}
+}
+
+func (m *FeaturesUpdated) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendArrayLen(b, len(m.Features), flexible)
+	for i := range m.Features {
+		b = m.Features[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *FeaturesUpdated) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Features = make([]FeatureRecord, n)
+		for i := range m.Features {
+			m.Features[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
@@ -552,6 +657,8 @@ type Snapshot struct {
 	Prefix int32
 	// The next producer id counter.
 	Next int64
+	// Those that were ever changed, by name.
+	Features []FeatureRecord
 }
 
 // Default sets every field to its default.
@@ -579,6 +686,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt64(b, m.Placed)
 	b = wire.AppendInt32(b, m.Prefix)
 	b = wire.AppendInt64(b, m.Next)
+	if version >= 1 {
+		b = wire.AppendArrayLen(b, len(m.Features), flexible)
+		for i := range m.Features {
+			b = m.Features[i].appendTo(b, version, flexible)
+		}
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -611,6 +724,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Placed = r.Int64()
 	m.Prefix = r.Int32()
 	m.Next = r.Int64()
+	if version >= 1 {
+		if n := r.ArrayLen(flexible, 4); n > 0 {
+			m.Features = make([]FeatureRecord, n)
+			for i := range m.Features {
+				m.Features[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -634,6 +755,12 @@ func (TopicDeleted) isDurable() {}
 func (ProducerIDsAllocated) isEvent()   {}
 func (ProducerIDsAllocated) isDurable() {}
 
+func (PartitionsAdded) isEvent()   {}
+func (PartitionsAdded) isDurable() {}
+
+func (FeaturesUpdated) isEvent()   {}
+func (FeaturesUpdated) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -649,6 +776,10 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 154), 0), 0, true)
 	case ProducerIDsAllocated:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 155), 0), 0, true)
+	case PartitionsAdded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 178), 0), 0, true)
+	case FeaturesUpdated:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 179), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("controller: %T is not a durable event of this machine", e))
 	}
@@ -685,6 +816,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e ProducerIDsAllocated
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 178 && version >= 0 && version <= 0: // PartitionsAdded
+		var e PartitionsAdded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 179 && version >= 0 && version <= 0: // FeaturesUpdated
+		var e FeaturesUpdated
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("controller: event id %d version %d is unknown to this program", id, version)
 	}
@@ -696,14 +835,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 0), 0, true)
+	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 0) {
+	if r.Err() == nil && (version < 0 || version > 1) {
 		return fmt.Errorf("controller: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

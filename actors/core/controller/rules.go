@@ -13,4 +13,5 @@ const (
 	fencePartitionEpoch  = true // D2: an ISR proposal made before a change is not committed after it
 	prefixProducerIDs    = true // C13, D24: ids of two clusters never meet
 	skipUsedProducerIDs  = true // C13: nor those of two lives of one cluster
+	acceptOnlyLoss       = true // R12: no loss is accepted where an intact replica exists
 )

@@ -15,4 +15,5 @@ var (
 	fencePartitionEpoch  = rules.Kept("D2 fencePartitionEpoch")
 	prefixProducerIDs    = rules.Kept("C13 prefixProducerIDs")
 	skipUsedProducerIDs  = rules.Kept("C13 skipUsedProducerIDs")
+	acceptOnlyLoss       = rules.Kept("R12 acceptOnlyLoss")
 )

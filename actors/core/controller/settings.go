@@ -63,9 +63,6 @@ func CheckTopicSetting(name, value string) string {
 
 // Check says what is wrong with a value, "" if nothing is.
 func (s Setting) Check(value string) string {
-	if s.Name == "lockstep.weak.acks" && (value == "refuse" || value == "upgrade") {
-		return fmt.Sprintf("lockstep.weak.acks=%s is not built yet; this version knows allow only: leave the setting out", value)
-	}
 	switch s.Type {
 	case Boolean:
 		if value != "true" && value != "false" {

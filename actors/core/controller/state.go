@@ -21,6 +21,7 @@ type State struct {
 	names       map[string]core.TopicID
 	deleted     map[core.TopicID]DeletedRecord // topics whose logs may still lie on volumes
 	placed      int64                          // partitions ever placed: where the next topic's leaders start
+	features    []FeatureRecord                // changed by an operator, by name; others are at their highest level
 	prefix      int32                          // upper 31 bits of producer ids; 0: none yet
 	nextID      int64                          // next producer id counter
 }

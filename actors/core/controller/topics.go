@@ -47,18 +47,25 @@ func (s *State) newTopic(c CreateTopic) (record TopicRecord, note string, bad pr
 		id = c.Fresh
 	}
 	record = TopicRecord{Topic: id, Name: c.Name, Settings: settings, Partitions: make([]PartitionRecord, len(placed))}
-	e := s.electorate(nil)
 	for i, replicas := range placed {
-		p := PartitionRecord{Topic: id, Index: int32(i), Replicas: replicas, LeaderEpoch: s.firstEpoch(id), LastUnclean: core.NoEpoch}
-		p.ISR = filter(replicas, func(id core.ReplicaID) bool { return e.live[id] })
-		if len(p.ISR) == 0 {
-			return record, "", problem{perr.InvalidReplicaAssignment,
-				fmt.Sprintf("topic %s: no replica of partition %d is live, %s: start one of them first", c.Name, i, brokers(replicas))}
+		if record.Partitions[i], bad = s.newPartition(id, c.Name, int32(i), replicas); bad.Code != 0 {
+			return record, "", bad
 		}
-		p.Leader = p.ISR[0]
-		record.Partitions[i] = p
 	}
 	return record, note, problem{}
+}
+
+// newPartition begins with every live replica in sync.
+func (s *State) newPartition(id core.TopicID, name string, index int32, replicas []core.ReplicaID) (PartitionRecord, problem) {
+	e := s.electorate(nil)
+	p := PartitionRecord{Topic: id, Index: index, Replicas: replicas, LeaderEpoch: s.firstEpoch(id), LastUnclean: core.NoEpoch}
+	p.ISR = filter(replicas, func(id core.ReplicaID) bool { return e.live[id] })
+	if len(p.ISR) == 0 {
+		return p, problem{perr.InvalidReplicaAssignment,
+			fmt.Sprintf("topic %s: no replica of partition %d is live, %s: start one of them first", name, index, brokers(replicas))}
+	}
+	p.Leader = p.ISR[0]
+	return p, problem{}
 }
 
 // checkIdentity: the id decides what a topic is, the name is only a label (F34), so a mirrored topic

@@ -37,7 +37,7 @@ func TestCreateTopicAnswersWhatKafkaAnswers(t *testing.T) {
 		{"unknown setting", CreateTopic{Name: "n", Partitions: 1, Replication: 1, Config: map[string]string{"retention": "1"}}, perr.InvalidConfig, `"retention"`},
 		{"bad setting", CreateTopic{Name: "n", Partitions: 1, Replication: 1, Config: map[string]string{"retention.ms": "-2"}}, perr.InvalidConfig, "retention.ms=-2 is outside -1"},
 		{"broker setting", CreateTopic{Name: "n", Partitions: 1, Replication: 1, Config: map[string]string{"num.partitions": "2"}}, perr.InvalidConfig, "--set num.partitions=2"},
-		{"weak acks not built", CreateTopic{Name: "n", Partitions: 1, Replication: 1, Config: map[string]string{"lockstep.weak.acks": "refuse"}}, perr.InvalidConfig, "not built yet"},
+		{"weak acks misspelt", CreateTopic{Name: "n", Partitions: 1, Replication: 1, Config: map[string]string{"lockstep.weak.acks": "deny"}}, perr.InvalidConfig, "allow, refuse, upgrade"},
 		{"assignment and numbers", CreateTopic{Name: "n", Partitions: 1, Replication: -1, Assignment: map[int32][]core.ReplicaID{0: {1}}}, perr.InvalidRequest, "must be -1"},
 		{"assignment with a gap", CreateTopic{Name: "n", Partitions: -1, Replication: -1, Assignment: map[int32][]core.ReplicaID{1: {1}}}, perr.InvalidReplicaAssignment, "0 is missing"},
 		{"unknown broker", CreateTopic{Name: "n", Partitions: -1, Replication: -1, Assignment: map[int32][]core.ReplicaID{0: {1, 8}}}, perr.InvalidReplicaAssignment, "broker 8"},

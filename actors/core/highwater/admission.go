@@ -18,6 +18,10 @@ func (d *decision) settleAdmission() {
 		if s.imaged {
 			next.Code, next.Text = d.refusal()
 		}
+		if g, missing := s.missingAt(); missing {
+			next.Closed, next.Code = true, perr.LeaderNotAvailable
+			next.Text = fmt.Sprintf("the partition was added to a topic that mirror %s of cluster %s protects, and takes writes once it is there", g.Key.Mirror, g.Key.Cluster)
+		}
 	default:
 		next.R, next.H = s.r, s.h
 	}

@@ -108,7 +108,7 @@ func (d *decision) settleHighWatermark() {
 	switch {
 	case s.mode == Mirroring:
 		d.early(advance)
-	case s.stampOnDisk:
+	case s.stampOnDisk && !(s.image.StrictLedger && strictLedgerWaits):
 		d.early(advance)
 		if to > from {
 			d.late(Show{Epoch: s.epoch, HW: s.hw})

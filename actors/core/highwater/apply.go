@@ -49,6 +49,12 @@ func Apply(s *State, ev Event) {
 		s.drop(e.Refs)
 	case FloorHeard:
 		s.heard(e)
+	case AdditionConfirmed:
+		gates := slices.Clone(s.gates)
+		for i := range gates {
+			gates[i].Confirmed = gates[i].Confirmed || gates[i].Key == e.Key
+		}
+		s.gates = gates
 	case ListHeard:
 		s.listHeard(e)
 	case FloorStated:

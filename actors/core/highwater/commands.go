@@ -46,6 +46,8 @@ type AppliedImage struct {
 	LastUnclean core.LeaderEpoch
 	// MirrorOf describes a destination partition; zero otherwise.
 	MirrorOf MirrorOf
+	// StrictLedger is lockstep.ledger=strict: each ack waits for the ledger entry that releases it.
+	StrictLedger bool
 	// Fenced lists replicas that the controller would not take into the ISR now (broker not live).
 	Fenced []core.ReplicaID
 }
@@ -56,6 +58,8 @@ type Gate struct {
 	Epoch       core.RegistrationEpoch
 	Incarnation core.Incarnation // of the destination's data
 	MinISR      int32            // pinned at registration (F32)
+	// Missing: the partition was added after the mirror registered, and the mirror may not have it yet (C11).
+	Missing bool
 	// Plain: registered by a peer that speaks only the KIP. It is believed by its lists alone (R14).
 	Plain bool
 }
@@ -65,7 +69,8 @@ type MirrorOf struct {
 	Mirror      core.MirrorName
 	PinnedISR   int32 // no floor is published while the committed ISR is smaller
 	Incarnation core.Incarnation
-	Reporting   bool // a registration was sent and not yet withdrawn: floors are published
+	Reporting   bool  // a registration was sent and not yet withdrawn: floors are published
+	RepeatNs    int64 // how often an idle floor is repeated: a third of the claim lease (D19); 0: of 10 s
 	Epoch       core.RegistrationEpoch
 }
 

@@ -98,6 +98,7 @@ func (d *decision) settle() {
 	d.settleTimeouts()
 	d.settleFloor()
 	d.settleWeak()
+	d.settleAdditions()
 	d.settleAdmission()
 	d.settleGates()
 	d.settleTimer()

@@ -41,8 +41,10 @@ type (
 		Code  perr.Code
 		Text  string
 		Gated bool
-		R     core.Offset
-		H     core.Offset
+		// Closed: the refusal is for every write, whatever its acks (C11).
+		Closed bool
+		R      core.Offset
+		H      core.Offset
 	}
 )
 
@@ -109,6 +111,12 @@ type GateApplied struct {
 	GateStart   core.Offset
 }
 
+// ConfirmAddition tells the ledger that a mirror has this partition, which was added after it registered (C11). Late.
+type ConfirmAddition struct {
+	Key   core.MirrorKey
+	Epoch core.RegistrationEpoch
+}
+
 // NoteStamp is performed when the entry that opened stamp Number is durable: send StampDurable back.
 type NoteStamp struct{ Number int64 }
 
@@ -124,4 +132,5 @@ func (PublishFloor) isEffect()    {}
 func (PublishGates) isEffect()    {}
 func (GateApplied) isEffect()     {}
 func (NoteStamp) isEffect()       {}
+func (ConfirmAddition) isEffect() {}
 func (ArmTimer) isEffect()        {}

@@ -62,6 +62,8 @@ type (
 		Report ReportFloor
 		At     int64
 	}
+	// AdditionConfirmed says that a mirror reports of a partition that was added after it registered (C11).
+	AdditionConfirmed struct{ Key core.MirrorKey }
 	// ListHeard is an accepted list of one plain mirror; Floor Unknown: it vouches for nothing (R14).
 	ListHeard struct {
 		Key     core.MirrorKey
@@ -123,6 +125,7 @@ func (AcksConfirmed) isEvent()         {}
 func (AcksDropped) isEvent()           {}
 func (FloorHeard) isEvent()            {}
 func (ListHeard) isEvent()             {}
+func (AdditionConfirmed) isEvent()     {}
 func (FloorStated) isEvent()           {}
 func (ISRProposed) isEvent()           {}
 func (ISRProposalRefused) isEvent()    {}
@@ -145,6 +148,7 @@ func (AcksConfirmed) isVolatile()         {}
 func (AcksDropped) isVolatile()           {}
 func (FloorHeard) isVolatile()            {}
 func (ListHeard) isVolatile()             {}
+func (AdditionConfirmed) isVolatile()     {}
 func (FloorStated) isVolatile()           {}
 func (ISRProposed) isVolatile()           {}
 func (ISRProposalRefused) isVolatile()    {}

@@ -51,5 +51,8 @@ func (s *State) repeatAt() int64 {
 	if s.waits {
 		return s.statedAt + floorRepeat
 	}
+	if every := s.image.MirrorOf.RepeatNs; every > 0 && repeatWithinLease {
+		return s.statedAt + every
+	}
 	return s.statedAt + floorIdleRepeat
 }

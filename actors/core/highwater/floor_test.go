@@ -123,3 +123,19 @@ func TestStoppingAfterARestartUnderMinISR(t *testing.T) { // R8
 	b.image(func(img *AppliedImage) { img.ISR, img.Mode, img.MinISR = []core.ReplicaID{1}, Stopping, 2 })
 	b.report(1, 115).wantHW(110)
 }
+
+// A mirror with a short claim lease would be shown as unconfirmed between two idle repeats (C4, D19).
+func TestAnIdleFloorIsRepeatedThreeTimesInTheLease(t *testing.T) {
+	b := mirror(t, 100)
+	lease := 900 * time.Millisecond
+	b.image(func(img *AppliedImage) {
+		img.Mode, img.ISR = Mirroring, []core.ReplicaID{1, 2}
+		img.MirrorOf = MirrorOf{Mirror: "a", PinnedISR: 2, Reporting: true, RepeatNs: int64(lease / 3)}
+	})
+	for range 3 {
+		b.after(lease / 3)
+		if _, ok := in[PublishFloor](b); !ok {
+			t.Fatal("not repeated within a third of the lease")
+		}
+	}
+}

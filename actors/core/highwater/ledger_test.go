@@ -112,3 +112,23 @@ func TestWeakAcksAreOnRecord(t *testing.T) { // R13, F26
 		t.Fatalf("describe shows %+v", got)
 	}
 }
+
+// With lockstep.ledger=strict no ack leaves before the entry that releases it is on disk (D3).
+func TestAStrictLedgerIsAheadOfItsAcks(t *testing.T) {
+	b := source(t, 10)
+	strict := func(on bool) {
+		b.image(func(img *AppliedImage) { img.StrictLedger = on })
+	}
+	for _, on := range []bool{true, false} {
+		strict(on)
+		end := b.s.leo() + 1
+		b.await(1, end)
+		for r := core.ReplicaID(1); r <= 3; r++ {
+			b.report(r, end)
+		}
+		early := slices.ContainsFunc(b.early, func(f Effect) bool { _, ok := f.(Advance); return ok })
+		if !b.confirmed()[1] || early == on {
+			t.Fatalf("strict %v: confirmed %v, before its entry is on disk: %v", on, b.confirmed(), early)
+		}
+	}
+}

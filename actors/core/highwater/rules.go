@@ -30,6 +30,9 @@ const (
 	serveFromElectionImage     = true // C1, D9, G11: acks and evidence wait for the election's registrations
 	showWhenOnDisk             = true // I14: what a consumer saw survives the crash of everything
 	ledgerWeakAcks             = true // R13: an unprotected ack is on record
+	repeatWithinLease          = true // D19, C4: an idle floor is repeated three times in a lease, whatever the lease is
+	strictLedgerWaits          = true // D3: with lockstep.ledger=strict no ack is ahead of its entry
+	closeUntilMirrorHasIt      = true // C11, F36: an added partition takes no writes before the mirrors have it
 	boundPurgatory             = true // F57
 	listOfThisEpoch            = true // R14: a list of another leader epoch may speak of other bytes
 	listNeedsFetchedEpoch      = true // R14: without it nothing was compared

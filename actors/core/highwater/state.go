@@ -13,7 +13,7 @@ const (
 	replicaLagTime   = int64(10 * time.Second)       // replica.lag.time.max.ms
 	underMinPatience = int64(time.Second)            // R9: a flapping mirror does not fail everybody
 	floorRepeat      = int64(100 * time.Millisecond) // while the source has waiters (D19)
-	floorIdleRepeat  = int64(10*time.Second) / 3     // a third of the claim lease (D19)
+	floorIdleRepeat  = int64(10*time.Second) / 3     // a third of the default claim lease (D19)
 	proposalRetry    = int64(5 * time.Second)        // a proposal without an answer is sent again
 	refusalPause     = int64(time.Second)            // after a refused proposal
 	weakFlushEvery   = int64(time.Second)            // R13: one ledger entry per client and second
@@ -115,6 +115,7 @@ type gate struct {
 	DestEpoch  core.LeaderEpoch
 	Seq        int64
 	Heard      bool
+	Confirmed  bool // that the mirror has this added partition was told to the ledger
 	LastReport int64
 	HoldsSince int64
 }

@@ -16,6 +16,7 @@ func Empty() *Image {
 		Names:      map[string]core.TopicID{},
 		Mirrors:    map[core.TopicID]MirrorTopic{},
 		Sync:       map[core.TopicID]Registrations{},
+		Features:   map[string]int16{},
 	}
 }
 
@@ -63,6 +64,8 @@ func (w *writer) apply(f Fact) {
 		} else {
 			w.img.Mirrors[f.ID] = f.Topic
 		}
+	case FeaturesChanged:
+		w.img.Features = f.Levels
 	case RegistrationsChanged:
 		own(&w.img.Sync, &w.syn)
 		if f.Registrations.empty() {

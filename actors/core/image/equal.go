@@ -9,7 +9,7 @@ import (
 // twice is counted twice and says nothing new.
 func (i *Image) Equal(o *Image) bool {
 	return i.Cluster == o.Cluster && i.Controller == o.Controller &&
-		maps.Equal(i.Brokers, o.Brokers) &&
+		maps.Equal(i.Brokers, o.Brokers) && maps.Equal(i.Features, o.Features) &&
 		maps.Equal(i.Names, o.Names) &&
 		maps.Equal(i.Mirrors, o.Mirrors) &&
 		maps.EqualFunc(i.Topics, o.Topics, func(a, b *Topic) bool { return a.Equal(b) }) &&

@@ -26,6 +26,8 @@ type (
 		ID    core.TopicID
 		Topic MirrorTopic
 	}
+	// FeaturesChanged replaces the levels that an operator finalized.
+	FeaturesChanged struct{ Levels map[string]int16 }
 	// RegistrationsChanged replaces the registrations of a source topic.
 	RegistrationsChanged struct {
 		ID            core.TopicID
@@ -39,4 +41,5 @@ func (TopicChanged) isFact()         {}
 func (PartitionChanged) isFact()     {}
 func (TopicGone) isFact()            {}
 func (MirrorTopicChanged) isFact()   {}
+func (FeaturesChanged) isFact()      {}
 func (RegistrationsChanged) isFact() {}

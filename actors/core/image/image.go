@@ -23,6 +23,8 @@ type Image struct {
 	Mirrors map[core.TopicID]MirrorTopic
 	// Sync lists, per topic, the mirrors of other clusters registered for synchronous mirroring here.
 	Sync map[core.TopicID]Registrations
+	// Features are levels that an operator finalized; a feature that is not among them is at its highest.
+	Features map[string]int16
 }
 
 // Broker is one logical broker.
@@ -80,7 +82,8 @@ type MirrorTopic struct {
 	Era core.Era
 	// Opening: this cluster is about to take the topic's writes, so clients that arrive early are asked to wait and
 	// not sent away.
-	Opening bool
+	Opening  bool
+	RepeatNs int64 // how often an idle partition repeats its floor: a third of the claim lease (D19)
 }
 
 // Registrations are the synchronous mirrors of one source topic.
@@ -110,5 +113,6 @@ type Gate struct {
 	Epoch       core.RegistrationEpoch
 	Incarnation core.Incarnation
 	MinISR      int32
-	Plain       bool // registered by a peer that speaks only the KIP
+	Partitions  int32 // that the mirror has: others were added since and take no writes (C11)
+	Plain       bool  // registered by a peer that speaks only the KIP
 }

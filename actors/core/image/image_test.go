@@ -35,6 +35,8 @@ func (w twin) image() *Image {
 			if delete(img.Mirrors, f.ID); f.Topic.State != MirrorNone {
 				img.Mirrors[f.ID] = f.Topic
 			}
+		case FeaturesChanged:
+			img.Features = f.Levels
 		case RegistrationsChanged:
 			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 || f.Registrations.Fence.Number != 0 || f.Registrations.Era != 0 {
 				img.Sync[f.ID] = f.Registrations
@@ -56,7 +58,7 @@ func randomFact(r *rand.Rand) Fact {
 	n := 1 + r.IntN(5)
 	id := core.TopicID{byte(n)}
 	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2)))}
 	case 1:
@@ -67,6 +69,8 @@ func randomFact(r *rand.Rand) Fact {
 		return PartitionChanged{core.PartitionID{Topic: id, Index: int32(r.IntN(4))}, part}
 	case 5:
 		return TopicGone{id}
+	case 7:
+		return FeaturesChanged{map[string]int16{"f": int16(r.IntN(2))}}
 	case 6:
 		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
 	default:

@@ -67,5 +67,13 @@ func (i *Image) ShardOwner(shard int32) core.ReplicaID {
 	return core.NoReplica
 }
 
+// Feature is the finalized level of a feature: what an operator set, else 1.
+func (i *Image) Feature(name string) int16 {
+	if level, set := i.Features[name]; set {
+		return level
+	}
+	return 1
+}
+
 // TopicNames lists the names of all topics, sorted.
 func (i *Image) TopicNames() []string { return slices.Sorted(maps.Keys(i.Names)) }

@@ -33,7 +33,7 @@ func (s *State) decideCreate(now core.Now, c CreateMirror) (out outcome) {
 	case c.Config["bootstrap.servers"] == "" || c.SourceCluster == "":
 		answer.Code, answer.Text = perr.InvalidRequest, fmt.Sprintf("mirror %q needs bootstrap.servers and the id of the source cluster", c.Mirror)
 	default:
-		out.Events = append(out.Events, MirrorCreated{Mirror: c.Mirror, Source: c.SourceCluster, Config: settingRecords(c.Config)})
+		out.Events = append(out.Events, DefaultsRead{c.Defaults}, MirrorCreated{Mirror: c.Mirror, Source: c.SourceCluster, Config: settingRecords(c.Config)})
 		s.startClock(now, &out)
 	}
 	return reply(out, answer)
@@ -45,10 +45,11 @@ func (s *State) decideConfigure(c ConfigureMirror) (out outcome) {
 	}
 	out.Events = append(out.Events, MirrorConfigured{Config: settingRecords(c.Config)})
 	next := &State{name: s.name, source: s.source, config: c.Config, include: s.include, exclude: s.exclude}
+	next.defaults = s.defaults
 	next.watch(&out)
 	for _, t := range s.sorted() {
 		w := next.turn(core.Now{}, t)
-		w.fetch()
+		w.tell()
 		w.into(&out)
 	}
 	return reply(out, Answered{Ref: c.Ref})
@@ -132,7 +133,7 @@ func (s *State) start(now core.Now, st StartTopic, out *outcome) TopicResult {
 	}
 	w := s.turn(now, added(ev))
 	w.out.Events = append(w.out.Events, ev)
-	publish := Publish{Facts: facts(s.name, w.t)}
+	publish := Publish{Facts: s.facts(w.t)}
 	if readOnlyBeforeMade {
 		w.do(publish)
 		w.create()
@@ -246,6 +247,10 @@ func (s *State) notMine(id core.TopicID) TopicResult {
 
 func (s *State) decideRecover(now core.Now, c RecoverTopics) (out outcome) {
 	answer := TopicsAnswered{Ref: c.Ref}
+	if !s.exists {
+		answer.Code, answer.Text = perr.UnknownClusterMirror, s.unknown()
+		return reply(out, answer)
+	}
 	for _, id := range c.Topics {
 		t := s.topics[id]
 		if t == nil {
@@ -262,8 +267,12 @@ func (s *State) decideRecover(now core.Now, c RecoverTopics) (out outcome) {
 			}
 			w.tell()
 		case Diverged:
+			if c.AcceptSource {
+				result.Warning = w.accept(c.Fresh)
+				break
+			}
 			result.Code = perr.InvalidClusterMirrorState
-			result.Text = fmt.Sprintf("topic %q diverged from its source; recovery would cut records: --stop keeps this copy, deleting the topic here mirrors it anew", t.Name)
+			result.Text = fmt.Sprintf("topic %q diverged from its source; recovery would cut records: --stop keeps this copy and makes it writable, --recover --accept-source takes the source's and moves what is cut to quarantine", t.Name)
 		default:
 			result.Code, result.Text = perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q is %s, not FAILED", t.Name, t.phase())
 		}

@@ -22,6 +22,8 @@ func apply(s *State, ev Event) {
 		delete(s.topics, ev.Topic)
 	case ClockArmed:
 		s.nextTick = ev.At
+	case DefaultsRead:
+		s.defaults = ev.Defaults
 	case Resumed:
 		s.resumedAt = ev.At
 	default:
@@ -41,7 +43,7 @@ func added(ev TopicAdded) *topic {
 	}
 	r.FollowUnclean = settings(ev.Config)["mirror.support.unclean.leader.election"] == "true"
 	for range ev.Count {
-		r.Partitions = append(r.Partitions, PartitionRecord{From: core.Unknown, StopAt: core.Unknown, End: core.Unknown, LME: core.NoEpoch})
+		r.Partitions = append(r.Partitions, unmirrored)
 	}
 	return newTopic(r)
 }
@@ -72,6 +74,16 @@ func topicOf(ev Event) core.TopicID {
 	case GenerationOvertaken:
 		return ev.Topic
 	case ReleaseNoted:
+		return ev.Topic
+	case RetriesForgotten:
+		return ev.Topic
+	case PartitionsAdded:
+		return ev.Topic
+	case PartitionsMade:
+		return ev.Topic
+	case SourceAccepted:
+		return ev.Topic
+	case SourceFollowed:
 		return ev.Topic
 	case IncarnationDrawn:
 		return ev.Topic
@@ -151,6 +163,16 @@ func (t *topic) apply(ev Event) {
 		t.newData(ev.Incarnation)
 	case ReleaseNoted:
 		t.released(ev.Release)
+	case PartitionsAdded:
+		t.add(ev.Count)
+	case SourceAccepted:
+		t.acceptSource(ev)
+	case SourceFollowed:
+		t.Partitions[ev.Partition].Accept = false
+	case PartitionsMade:
+		t.Growing = t.Growing && int(ev.Count) < len(t.Partitions)
+	case RetriesForgotten:
+		t.RetryAttempt, t.tryAfter = 0, 0
 	case IncarnationDrawn:
 		t.newData(ev.Incarnation)
 	case PartitionBroken:

@@ -180,3 +180,24 @@ func TestALateAnswerProvesNoContact(t *testing.T) {
 		}
 	}
 }
+
+// The broker's --set counts for mirrors without a setting of their own, also after a restart, and what the brokers
+// are told follows it: floors must come three times in a lease.
+func TestTheBrokersLeaseAndDemoteTimeoutCountForItsMirrors(t *testing.T) {
+	d := newSite(t)
+	d.do(CreateMirror{Mirror: "m", SourceCluster: "src", Config: map[string]string{"bootstrap.servers": "x:1"}, Defaults: Defaults{LeaseMs: 900, DemoteMs: 700}})
+	d.do(StartTopics{Topics: []StartTopic{startOf(TypeAsync)}})
+	if l, m, r := d.s.leaseNs(), d.s.demoteNs(), d.published().RepeatNs; l != 900e6 || m != 700e6 || r != 300e6 {
+		t.Fatalf("lease %d, demote %d, repeat %d", l, m, r)
+	}
+	d.s = d.replay()
+	d.do(Republish{Defaults: Defaults{LeaseMs: 600}})
+	d.do(Resume{Defaults: Defaults{LeaseMs: 600}})
+	if l, m, r := d.s.leaseNs(), d.s.demoteNs(), d.published().RepeatNs; l != 600e6 || m != 30e9 || r != 200e6 {
+		t.Fatalf("after a restart: lease %d, demote %d, repeat %d", l, m, r)
+	}
+	d.do(ConfigureMirror{Config: map[string]string{"bootstrap.servers": "x:1", "lockstep.claim.lease.ms": "3000"}})
+	if l, r := d.s.leaseNs(), d.published().RepeatNs; l != 3e9 || r != 1e9 {
+		t.Fatalf("with a setting of its own: lease %d, repeat %d", l, r)
+	}
+}

@@ -25,6 +25,13 @@ type CreateMirror struct {
 	Mirror        core.MirrorName
 	SourceCluster core.ClusterID
 	Config        map[string]string // bootstrap.servers and the rest, bare names
+	Defaults      Defaults
+}
+
+// Defaults are the broker's settings for mirrors that do not set their own; 0: the built-in value.
+type Defaults struct {
+	LeaseMs  int64 // lockstep.claim.lease.ms
+	DemoteMs int64 // mirror.sync.topic.demote.timeout.ms
 }
 
 // ConfigureMirror replaces the mirror's settings. Answered with Answered.
@@ -96,10 +103,13 @@ type StopTopics struct {
 	Verb    Verb
 }
 
-// RecoverTopics takes FAILED topics back to mirroring (API 111). Answered with TopicsAnswered.
+// RecoverTopics takes FAILED topics back to mirroring (API 111), and DIVERGED ones if AcceptSource says that the
+// source's history counts. Answered with TopicsAnswered.
 type RecoverTopics struct {
-	Ref    core.RequestID
-	Topics []core.TopicID
+	Ref          core.RequestID
+	Topics       []core.TopicID
+	AcceptSource bool
+	Fresh        core.Incarnation // of the data from then on; drawn by the sender, one for each topic would do no more
 }
 
 // LocalTopicDeleted says that a mirrored topic was deleted in this cluster.
@@ -112,6 +122,24 @@ type LocalTopicAnswered struct {
 	Code  perr.Code
 	Text  string
 }
+
+// LocalTopicGrown reports what became of GrowLocalTopic.
+type LocalTopicGrown struct {
+	Topic core.TopicID
+	Count int32
+	Code  perr.Code
+	Text  string
+}
+
+// ReportPartitions is how many partitions the source says a topic has.
+type ReportPartitions struct {
+	Topic core.TopicID
+	Count int32
+}
+
+// ReportUnknownPartition is evidence of a partition that is not mirrored here: the source may have added it, and holds
+// its writers back until we have it (C11).
+type ReportUnknownPartition struct{ ID core.PartitionID }
 
 // ReportProgress follows every answered fetch of a mirrored partition, empty ones included.
 type ReportProgress struct {
@@ -207,6 +235,9 @@ type ReportReleased struct {
 	Topics []core.TopicID
 }
 
+// ReportLifted says that the source's operator no longer refuses recoveries. No Topics: the whole mirror.
+type ReportLifted struct{ Topics []core.TopicID }
+
 // RegisterAnswered is the source's answer to SendRegister.
 type RegisterAnswered struct {
 	Topic      core.TopicID
@@ -216,6 +247,7 @@ type RegisterAnswered struct {
 	Epoch      core.RegistrationEpoch
 	Gates      []GateStart
 	Number     core.ReleaseNumber
+	Held       bool             // beside Number: recoveries are refused until the source's operator says otherwise
 	Newest     core.Generation  // not 0: superseded
 	Fresh      core.Incarnation // drawn by the sender, for a destination that turns out to be restored
 	Era        core.Era         // under which the source takes the writes; 0: not stated
@@ -295,11 +327,11 @@ type ResetAnswered struct {
 
 // Republish is the first command after a replay, before any election: it publishes what is mirrored, and
 // nothing else happens.
-type Republish struct{}
+type Republish struct{ Defaults Defaults }
 
 // Resume drives everything again from the hard state: fetchers, pending commands, half-finished stops. It is
 // sent once the replicas of this cluster run.
-type Resume struct{}
+type Resume struct{ Defaults Defaults }
 
 // Describe is answered with Described.
 type Describe struct{ Ref core.RequestID }
@@ -307,35 +339,39 @@ type Describe struct{ Ref core.RequestID }
 // Tick is the clock.
 type Tick struct{}
 
-func (CreateMirror) isCommand()          {}
-func (ConfigureMirror) isCommand()       {}
-func (DeleteMirror) isCommand()          {}
-func (StartTopics) isCommand()           {}
-func (ObserveSource) isCommand()         {}
-func (AlterType) isCommand()             {}
-func (StopTopics) isCommand()            {}
-func (RecoverTopics) isCommand()         {}
-func (LocalTopicDeleted) isCommand()     {}
-func (LocalTopicAnswered) isCommand()    {}
-func (ReportProgress) isCommand()        {}
-func (ReportFailure) isCommand()         {}
-func (ReportDiverged) isCommand()        {}
-func (ReportReset) isCommand()           {}
-func (ReportRejected) isCommand()        {}
-func (ReportSourceTopicGone) isCommand() {}
-func (RequestEpoch) isCommand()          {}
-func (ReportEvidence) isCommand()        {}
-func (ReportReleased) isCommand()        {}
-func (RegisterAnswered) isCommand()      {}
-func (UnregisterAnswered) isCommand()    {}
-func (SupersedeAnswered) isCommand()     {}
-func (FenceAnswered) isCommand()         {}
-func (EpochAnswered) isCommand()         {}
-func (ResetAnswered) isCommand()         {}
-func (Republish) isCommand()             {}
-func (Resume) isCommand()                {}
-func (Describe) isCommand()              {}
-func (Tick) isCommand()                  {}
+func (CreateMirror) isCommand()           {}
+func (ConfigureMirror) isCommand()        {}
+func (DeleteMirror) isCommand()           {}
+func (StartTopics) isCommand()            {}
+func (ObserveSource) isCommand()          {}
+func (AlterType) isCommand()              {}
+func (StopTopics) isCommand()             {}
+func (RecoverTopics) isCommand()          {}
+func (LocalTopicDeleted) isCommand()      {}
+func (LocalTopicAnswered) isCommand()     {}
+func (ReportProgress) isCommand()         {}
+func (ReportFailure) isCommand()          {}
+func (ReportDiverged) isCommand()         {}
+func (ReportReset) isCommand()            {}
+func (ReportRejected) isCommand()         {}
+func (ReportSourceTopicGone) isCommand()  {}
+func (RequestEpoch) isCommand()           {}
+func (ReportEvidence) isCommand()         {}
+func (ReportReleased) isCommand()         {}
+func (RegisterAnswered) isCommand()       {}
+func (UnregisterAnswered) isCommand()     {}
+func (SupersedeAnswered) isCommand()      {}
+func (FenceAnswered) isCommand()          {}
+func (EpochAnswered) isCommand()          {}
+func (ResetAnswered) isCommand()          {}
+func (Republish) isCommand()              {}
+func (Resume) isCommand()                 {}
+func (Describe) isCommand()               {}
+func (Tick) isCommand()                   {}
+func (LocalTopicGrown) isCommand()        {}
+func (ReportPartitions) isCommand()       {}
+func (ReportUnknownPartition) isCommand() {}
+func (ReportLifted) isCommand()           {}
 
 func (ReportProgress) isReport()        {}
 func (ReportFailure) isReport()         {}

@@ -25,10 +25,18 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.decideRecover(now, c)
 	case LocalTopicDeleted:
 		return s.decideDeleted(c)
+	case LocalTopicGrown:
+		return s.decideGrown(now, c)
+	case ReportPartitions:
+		return s.decidePartitions(now, c)
+	case ReportUnknownPartition:
+		return s.decideUnknownPartition(c)
 	case LocalTopicAnswered:
 		return s.decideMade(now, c)
 	case ReportReleased:
 		return s.decideReleased(now, c)
+	case ReportLifted:
+		return s.decideLifted(c)
 	case RegisterAnswered:
 		return s.decideRegisterAnswer(now, c)
 	case UnregisterAnswered:
@@ -38,9 +46,9 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case RequestEpoch:
 		return outcome{Late: []Effect{RaiseEpoch{ID: c.ID, Min: c.SourceEpoch + 10}}}
 	case Republish:
-		return s.decideRepublish()
+		return s.decideRepublish(c)
 	case Resume:
-		return s.decideResume(now)
+		return s.decideResume(now, c)
 	case Describe:
 		return outcome{Late: []Effect{Described{Ref: c.Ref, Mirror: describe(s, now)}}}
 	case Tick:
@@ -55,14 +63,7 @@ func (s *State) decideReport(now core.Now, r report) outcome {
 	switch c := r.(type) {
 	case ReportProgress:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {
-			ev := ProgressReported{Report: c, At: now.Mono, AtWall: now.Wall}
-			if !t.restsOnAnswers() {
-				return outcome{Events: []Event{ev}}
-			}
-			w := s.turn(now, t)
-			w.happen(ev)
-			w.answered(c)
-			return w.out
+			return s.decideProgress(now, t, c)
 		}
 	case ReportFailure:
 		if t, ok := s.partition(c.ID); ok && c.Session == t.Session {
@@ -106,25 +107,28 @@ func (s *State) decideReport(now core.Now, r report) outcome {
 	return outcome{}
 }
 
-func facts(name core.MirrorName, topics ...*topic) (list []image.Fact) {
+func (s *State) facts(topics ...*topic) (list []image.Fact) {
 	for _, t := range topics {
-		list = append(list, t.fact(name))
+		list = append(list, s.fact(t))
 	}
 	return list
 }
 
 // decideRepublish says what is mirrored, before any election: a topic must not be writable for an instant.
-func (s *State) decideRepublish() (out outcome) {
+func (s *State) decideRepublish(c Republish) (out outcome) {
+	out.Events = append(out.Events, DefaultsRead(c))
+	next := *s
+	next.defaults = c.Defaults
 	if len(s.topics) > 0 {
-		out.Late = append(out.Late, Publish{Facts: facts(s.name, s.sorted()...)})
+		out.Late = append(out.Late, Publish{Facts: next.facts(s.sorted()...)})
 	}
 	return out
 }
 
 // decideResume drives everything again from the hard state (C9): what the process before was waiting for is
 // asked again, and a stop goes on at its step.
-func (s *State) decideResume(now core.Now) (out outcome) {
-	out = s.decideRepublish()
+func (s *State) decideResume(now core.Now, c Resume) (out outcome) {
+	out = s.decideRepublish(Republish(c))
 	out.Events = append(out.Events, Resumed{At: now.Mono})
 	if !s.exists {
 		return out
@@ -153,6 +157,9 @@ func (w *turn) resume() {
 	}
 	if !t.Created && !t.Gone {
 		w.create()
+	}
+	if w.t.Growing {
+		w.grow()
 	}
 	w.fetch()
 	if t.Pending != pendingNone {
@@ -219,6 +226,8 @@ func (w *turn) tick() {
 		return
 	case !t.Created && !t.Gone && w.now.Mono >= t.driveDue:
 		w.create()
+	case t.Growing && w.now.Mono >= t.driveDue:
+		w.grow()
 	}
 	if w.demoteFailing() {
 		return

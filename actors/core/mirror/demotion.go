@@ -63,6 +63,20 @@ func (s *State) decideReleased(now core.Now, c ReportReleased) (out outcome) {
 	return out
 }
 
+// decideLifted forgets the refusals of topics on their way back: a held recovery backs off up to a minute, for as
+// long as it takes, and must not sit that minute out once the source is willing (C4).
+func (s *State) decideLifted(c ReportLifted) (out outcome) {
+	for _, t := range s.sorted() {
+		if len(c.Topics) > 0 && !slices.Contains(c.Topics, t.Topic) || t.phase() != CatchingUp || t.RetryAttempt == 0 {
+			continue
+		}
+		if noticeEndsBackOff {
+			out.Events = append(out.Events, RetriesForgotten{Topic: t.Topic})
+		}
+	}
+	return out
+}
+
 // demoteFailing is the draft's rule for a source that does not name its release: every partition has been
 // refused for the time-out. A partition with another error says nothing of the registration and does not keep
 // the rule from firing, or one dead leader would hold 99 released partitions in a false SYNC (F22).

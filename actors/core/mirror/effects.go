@@ -51,6 +51,16 @@ type Publish struct{ Facts []image.Fact }
 // then sends LocalTopicAnswered.
 type CreateLocalTopic struct{ Topic SourceTopic }
 
+// GrowLocalTopic asks the controller for more partitions (controller.CreatePartitions with Mirrored), then sends
+// LocalTopicGrown.
+type GrowLocalTopic struct {
+	Topic core.TopicID
+	Count int32
+}
+
+// RefreshSource asks the fetchers to read the source's metadata now.
+type RefreshSource struct{ Mirror core.MirrorName }
+
 // WatchSource replaces what the fetchers look for at the source: they list matching topics now and then and
 // send ObserveSource. No Include: nothing to look for.
 type WatchSource struct {
@@ -83,6 +93,8 @@ type FetchTopic struct {
 	Epoch         core.RegistrationEpoch // 0: not known yet
 	Incarnation   core.Incarnation
 	FollowUnclean bool
+	// Accept lists partitions whose next alignment takes the source's history, whatever it cuts (R11).
+	Accept []int32
 }
 
 // SendRegister carries one Register to the source. It is repeated with the same content and rising Attempt
@@ -98,6 +110,7 @@ type SendRegister struct {
 	Recovery    bool
 	Incarnation core.Incarnation
 	MinISR      int32
+	Partitions  int32
 	Attempt     int32
 }
 
@@ -161,6 +174,8 @@ func (Described) isEffect()        {}
 func (Publish) isEffect()          {}
 func (CreateLocalTopic) isEffect() {}
 func (WatchSource) isEffect()      {}
+func (GrowLocalTopic) isEffect()   {}
+func (RefreshSource) isEffect()    {}
 func (FetchTopic) isEffect()       {}
 func (SendRegister) isEffect()     {}
 func (SendUnregister) isEffect()   {}

@@ -94,6 +94,8 @@ type (
 	}
 	// ClockArmed says when the next Tick is due.
 	ClockArmed struct{ At int64 }
+	// DefaultsRead are the broker's settings in this process.
+	DefaultsRead struct{ Defaults Defaults }
 	// Resumed says when this process took the mirror up.
 	Resumed struct{ At int64 }
 )
@@ -109,6 +111,7 @@ func (PromotionDelayed) isEvent()  {}
 func (StepDriven) isEvent()        {}
 func (ClaimNoted) isEvent()        {}
 func (ClockArmed) isEvent()        {}
+func (DefaultsRead) isEvent()      {}
 func (Resumed) isEvent()           {}
 
 func (ProgressReported) isVolatile()  {}
@@ -122,6 +125,7 @@ func (PromotionDelayed) isVolatile()  {}
 func (StepDriven) isVolatile()        {}
 func (ClaimNoted) isVolatile()        {}
 func (ClockArmed) isVolatile()        {}
+func (DefaultsRead) isVolatile()      {}
 func (Resumed) isVolatile()           {}
 
 func (e ProgressReported) topic() core.TopicID  { return e.Report.ID.Topic }

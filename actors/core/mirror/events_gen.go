@@ -68,6 +68,8 @@ type PartitionRecord struct {
 	Broken bool
 	// Why it is broken.
 	Text string
+	// An operator has accepted the source's history, and the partition does not stand under it yet.
+	Accept bool
 }
 
 // Default sets every field to its default.
@@ -88,6 +90,9 @@ func (m *PartitionRecord) appendTo(b []byte, version int16, flexible bool) []byt
 	b = wire.AppendBool(b, m.Reset)
 	b = wire.AppendBool(b, m.Broken)
 	b = wire.AppendString(b, m.Text, flexible)
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Accept)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -108,9 +113,20 @@ func (m *PartitionRecord) readFrom(r *wire.Reader, version int16, flexible bool)
 	m.Reset = r.Bool()
 	m.Broken = r.Bool()
 	m.Text = r.String(flexible)
+	if version >= 1 {
+		m.Accept = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*PartitionRecord) least(version int16, flexible bool) int {
+	n := 40
+	if version >= 1 {
+		n += 1
+	}
+	return max(n, 1)
 }
 
 // TopicRecord is one mirrored topic.
@@ -173,6 +189,8 @@ type TopicRecord struct {
 	Era core.Era
 	// After a failover: 0 the source has not answered, 1 it takes no more writes, 2 it does not obey.
 	Heard int8
+	// Some of them do not exist in this cluster yet.
+	Growing bool
 }
 
 // Default sets every field to its default.
@@ -221,6 +239,9 @@ func (m *TopicRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	if version >= 1 {
 		b = wire.AppendInt8(b, m.Heard)
 	}
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Growing)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -258,7 +279,7 @@ func (m *TopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Index = r.Int64()
 	m.Step = r.Int8()
 	m.Text = r.String(flexible)
-	if n := r.ArrayLen(flexible, 40); n > 0 {
+	if n := r.ArrayLen(flexible, new(PartitionRecord).least(version, flexible)); n > 0 {
 		m.Partitions = make([]PartitionRecord, n)
 		for i := range m.Partitions {
 			m.Partitions[i].readFrom(r, version, flexible)
@@ -273,6 +294,9 @@ func (m *TopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 1 {
 		m.Heard = r.Int8()
 	}
+	if version >= 1 {
+		m.Growing = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -285,6 +309,9 @@ func (*TopicRecord) least(version int16, flexible bool) int {
 	}
 	if version >= 1 {
 		n += 8
+	}
+	if version >= 1 {
+		n += 1
 	}
 	if version >= 1 {
 		n += 1
@@ -1533,6 +1560,165 @@ func (m *EraSeen) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// SourceAccepted says that an operator takes the source's history for a diverged topic: what is
+// beyond it here is cut, into quarantine, and the data is another incarnation (R11).
+type SourceAccepted struct {
+	// The topic.
+	Topic core.TopicID
+	// Fetch session from here on.
+	Session core.MirrorSession
+	// The new one.
+	Incarnation core.Incarnation
+}
+
+// Default sets every field to its default.
+func (m *SourceAccepted) Default() {
+	*m = SourceAccepted{}
+}
+
+func (m *SourceAccepted) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, int64(m.Session))
+	b = wire.AppendUUID(b, [16]byte(m.Incarnation))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SourceAccepted) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Session = core.MirrorSession(r.Int64())
+	m.Incarnation = core.Incarnation(r.UUID())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SourceFollowed says that a partition stands under the accepted history of its source; from here
+// on a cut needs R11 again.
+type SourceFollowed struct {
+	// The topic.
+	Topic core.TopicID
+	// The partition.
+	Partition int32
+}
+
+// Default sets every field to its default.
+func (m *SourceFollowed) Default() {
+	*m = SourceFollowed{}
+}
+
+func (m *SourceFollowed) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt32(b, m.Partition)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SourceFollowed) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Partition = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PartitionsAdded says that the source's topic has more partitions, and that they are mirrored from
+// now on.
+type PartitionsAdded struct {
+	// The topic.
+	Topic core.TopicID
+	// All partitions.
+	Count int32
+}
+
+// Default sets every field to its default.
+func (m *PartitionsAdded) Default() {
+	*m = PartitionsAdded{}
+}
+
+func (m *PartitionsAdded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt32(b, m.Count)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PartitionsAdded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Count = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PartitionsMade says that the topic has as many partitions in this cluster.
+type PartitionsMade struct {
+	// The topic.
+	Topic core.TopicID
+	// All partitions.
+	Count int32
+}
+
+// Default sets every field to its default.
+func (m *PartitionsMade) Default() {
+	*m = PartitionsMade{}
+}
+
+func (m *PartitionsMade) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt32(b, m.Count)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PartitionsMade) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Count = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// RetriesForgotten says that the source lifted what it refused recoveries for: the next attempt
+// need not wait.
+type RetriesForgotten struct {
+	// The topic.
+	Topic core.TopicID
+}
+
+// Default sets every field to its default.
+func (m *RetriesForgotten) Default() {
+	*m = RetriesForgotten{}
+}
+
+func (m *RetriesForgotten) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *RetriesForgotten) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // MirrorDeleted says that the mirror is gone.
 type MirrorDeleted struct {
 	// Its name.
@@ -1746,6 +1932,21 @@ func (FailoverHeard) isDurable() {}
 func (EraSeen) isEvent()   {}
 func (EraSeen) isDurable() {}
 
+func (SourceAccepted) isEvent()   {}
+func (SourceAccepted) isDurable() {}
+
+func (SourceFollowed) isEvent()   {}
+func (SourceFollowed) isDurable() {}
+
+func (PartitionsAdded) isEvent()   {}
+func (PartitionsAdded) isDurable() {}
+
+func (PartitionsMade) isEvent()   {}
+func (PartitionsMade) isDurable() {}
+
+func (RetriesForgotten) isEvent()   {}
+func (RetriesForgotten) isDurable() {}
+
 func (MirrorDeleted) isEvent()   {}
 func (MirrorDeleted) isDurable() {}
 
@@ -1818,6 +2019,16 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 264), 0), 0, true)
 	case EraSeen:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 265), 0), 0, true)
+	case SourceAccepted:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 261), 0), 0, true)
+	case SourceFollowed:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 260), 0), 0, true)
+	case PartitionsAdded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 268), 0), 0, true)
+	case PartitionsMade:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 267), 0), 0, true)
+	case RetriesForgotten:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 269), 0), 0, true)
 	case MirrorDeleted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 259), 0), 0, true)
 	default:
@@ -1962,6 +2173,26 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 265 && version >= 0 && version <= 0: // EraSeen
 		var e EraSeen
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 261 && version >= 0 && version <= 0: // SourceAccepted
+		var e SourceAccepted
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 260 && version >= 0 && version <= 0: // SourceFollowed
+		var e SourceFollowed
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 268 && version >= 0 && version <= 0: // PartitionsAdded
+		var e PartitionsAdded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 267 && version >= 0 && version <= 0: // PartitionsMade
+		var e PartitionsMade
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 269 && version >= 0 && version <= 0: // RetriesForgotten
+		var e RetriesForgotten
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 259 && version >= 0 && version <= 0: // MirrorDeleted

@@ -141,6 +141,9 @@ func (w *turn) refused(c RegisterAnswered) {
 	if c.Code == perr.MirrorSyncReleasedRequiresFreshPromotion {
 		ev.Release = c.Number
 		ev.Text = "released by the source, recovering"
+		if c.Held {
+			ev.Text = "released by the source and held there: its operator must run --release-sync --unhold"
+		}
 	}
 	w.happen(ev)
 	w.delay()

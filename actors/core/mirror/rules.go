@@ -64,4 +64,9 @@ const (
 	raiseEraAtFailover      = true // C8, F18
 	followSourceEra         = true // C8: a failover begins an era above the source's
 	tellUntilAnswered       = true // C8, F18: the old source may come back any day
+	noticeEndsBackOff       = true // C4: what lifts a hold also ends the wait for the next attempt
+	brokerDefaultsCount     = true // C4: a broker's --set counts for mirrors without a setting of their own
+	followGrowth            = true // C11, F36: what the source adds is mirrored
+	armAdded                = true // C2, C4: an added partition is armed before the topic is SYNC
+	acceptOnce              = true // R11: an accepted history covers one alignment, not the source's next loss
 )

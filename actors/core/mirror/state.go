@@ -24,6 +24,7 @@ type State struct {
 	topics  map[core.TopicID]*topic
 
 	// Soft.
+	defaults  Defaults
 	nextTick  int64 // mono ns
 	resumedAt int64
 }
@@ -129,23 +130,29 @@ func (s *State) partition(id core.PartitionID) (*topic, bool) {
 	return t, t != nil && id.Index >= 0 && int(id.Index) < len(t.Partitions)
 }
 
-func (s *State) setting(name string, fallback int64) int64 {
+// setting is the mirror's own value, else the broker's, else the built-in one.
+func (s *State) setting(name string, broker, builtIn int64) int64 {
 	if v, err := strconv.ParseInt(s.config[name], 10, 64); err == nil && v > 0 {
 		return v
 	}
-	return fallback
+	if broker > 0 && brokerDefaultsCount {
+		return broker
+	}
+	return builtIn
 }
 
 // leaseNs is how long a claim is shown without "unconfirmed" after the newest confirmed request (C4).
-func (s *State) leaseNs() int64 { return s.setting("lockstep.claim.lease.ms", 10_000) * 1e6 }
+func (s *State) leaseNs() int64 {
+	return s.setting("lockstep.claim.lease.ms", s.defaults.LeaseMs, 10_000) * 1e6
+}
 
 // demoteNs is how long every partition must be refused before the topic is demoted (C5).
 func (s *State) demoteNs() int64 {
-	return s.setting("mirror.sync.topic.demote.timeout.ms", 30_000) * 1e6
+	return s.setting("mirror.sync.topic.demote.timeout.ms", s.defaults.DemoteMs, 30_000) * 1e6
 }
 
 // fact is what the brokers of this cluster are told of the topic.
-func (t *topic) fact(name core.MirrorName) image.Fact {
+func (s *State) fact(t *topic) image.Fact {
 	state := image.MirrorMirroring
 	switch {
 	case t.phase() == Stopped:
@@ -154,9 +161,10 @@ func (t *topic) fact(name core.MirrorName) image.Fact {
 		state = image.MirrorStopping
 	}
 	return image.MirrorTopicChanged{ID: t.Topic, Topic: image.MirrorTopic{
-		Mirror: name, State: state, Session: t.Session, Incarnation: t.Incarnation,
+		Mirror: s.name, State: state, Session: t.Session, Incarnation: t.Incarnation,
 		Reporting: t.Standing, Epoch: t.Epoch, PinnedISR: t.MinISR, FollowUnclean: t.FollowUnclean, Era: t.Era,
-		Opening: t.phase() == Stopping || t.Pending == pendingSwitchover,
+		Opening:  t.phase() == Stopping || t.Pending == pendingSwitchover,
+		RepeatNs: s.leaseNs() / 3,
 	}}
 }
 

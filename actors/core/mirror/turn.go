@@ -45,7 +45,7 @@ func (w *turn) into(out *outcome) {
 
 // tell publishes the topic as it is now and adjusts its fetchers.
 func (w *turn) tell() {
-	w.do(Publish{Facts: facts(w.s.name, w.t)})
+	w.do(Publish{Facts: w.s.facts(w.t)})
 	w.fetch()
 }
 
@@ -53,7 +53,7 @@ func (w *turn) fetch() {
 	w.do(FetchTopic{
 		Mirror: w.s.name, Config: w.s.config, SourceCluster: w.s.source, Topic: w.t.Topic, Name: w.t.Name,
 		Partitions: int32(len(w.t.Partitions)), Session: w.t.Session, Mode: w.t.fetchMode(), Epoch: w.t.Epoch,
-		Incarnation: w.t.Incarnation, FollowUnclean: w.t.FollowUnclean,
+		Incarnation: w.t.Incarnation, FollowUnclean: w.t.FollowUnclean, Accept: w.t.accepting(),
 	})
 }
 
@@ -101,7 +101,7 @@ func (w *turn) message() Effect {
 	case pendingRegister:
 		return SendRegister{
 			Mirror: w.s.name, Config: w.s.config, Topic: t.Topic, Name: t.Name, Generation: t.Generation,
-			Echo: t.Echo, Recovery: t.Recovery, Incarnation: t.Incarnation, MinISR: t.MinISR, Attempt: t.attempt,
+			Echo: t.Echo, Recovery: t.Recovery, Incarnation: t.Incarnation, MinISR: t.MinISR, Partitions: int32(len(t.Partitions)), Attempt: t.attempt,
 		}
 	}
 	return SendUnregister{

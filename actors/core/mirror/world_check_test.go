@@ -171,7 +171,7 @@ func TestWorldSurvivesARestoredDestination(t *testing.T) {
 // acknowledged up to its un-gating is in the copy when the source named its ends (model W5).
 func TestWorldStops(t *testing.T) {
 	answered := 0
-	for _, w := range runWorld(t, 3000, 40, 400, func(w *world) { w.stops = true }) {
+	for _, w := range runWorld(t, 3000, 70, 400, func(w *world) { w.stops = true }) {
 		for _, a := range w.src.acks {
 			ended, known := w.ungated[a.id]
 			if !known || a.clock > ended || !w.opened[a.id.Topic] || !w.dst.named[a.id] {

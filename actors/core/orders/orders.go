@@ -47,7 +47,10 @@ func Applied(img *image.Image, id core.PartitionID, p image.Partition) highwater
 		}
 	}
 	for _, g := range img.Sync[id.Topic].Gates {
-		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR, Plain: g.Plain})
+		a.Gates = append(a.Gates, highwater.Gate{Key: g.Key, Epoch: g.Epoch, Incarnation: g.Incarnation, MinISR: g.MinISR, Plain: g.Plain, Missing: g.Partitions > 0 && id.Index >= g.Partitions})
+	}
+	if t, known := img.Topic(id.Topic); known {
+		a.StrictLedger = t.Config["lockstep.ledger"] == "strict"
 	}
 	switch Role(img, id.Topic) {
 	case partition.Writable:
@@ -58,7 +61,7 @@ func Applied(img *image.Image, id core.PartitionID, p image.Partition) highwater
 		a.Mode = highwater.Stopping
 	}
 	if m, mirrored := img.Mirrors[id.Topic]; mirrored && a.Mode != highwater.Leading {
-		a.MirrorOf = highwater.MirrorOf{Mirror: m.Mirror, PinnedISR: m.PinnedISR, Incarnation: m.Incarnation, Reporting: m.Reporting, Epoch: m.Epoch}
+		a.MirrorOf = highwater.MirrorOf{Mirror: m.Mirror, PinnedISR: m.PinnedISR, Incarnation: m.Incarnation, Reporting: m.Reporting, Epoch: m.Epoch, RepeatNs: m.RepeatNs}
 	}
 	return a
 }
@@ -85,7 +88,7 @@ func Touched(facts []image.Fact, before, now *image.Image) []core.PartitionID {
 	}
 	for _, fact := range facts {
 		switch f := fact.(type) {
-		case image.ClusterNamed:
+		case image.ClusterNamed, image.FeaturesChanged:
 		case image.BrokerChanged: // leaders learn whom the controller would refuse in an ISR
 			for _, id := range sorted(now) {
 				for i, p := range now.Topics[id].Partitions {

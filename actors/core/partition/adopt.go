@@ -16,7 +16,7 @@ func (d *decision) adopt(c AdoptSource) {
 	case !s.leading() || s.role != Mirroring || c.Session < s.session || (s.wasFenced && c.Session <= s.fenced && fenceOldSessions):
 		d.answerMirror(c.Ref, MirrorStale, "")
 		return
-	case c.SourceEpoch < s.adopted && s.mirroring && refuseLowerSourceEpoch:
+	case c.SourceEpoch < s.adopted && s.mirroring && refuseLowerSourceEpoch && !c.Accept:
 		d.diverged(c, fmt.Sprintf("the source is at epoch %d, but epoch %d was mirrored already: it was restored or is another cluster", c.SourceEpoch, s.adopted))
 		return
 	case c.SourceEpoch > s.epoch-epochStride && raiseEpochAboveSource:
@@ -126,7 +126,7 @@ func (s *State) newestAtOrBelow(epoch core.LeaderEpoch) core.LeaderEpoch {
 // refusesCut says why R11 forbids a cut to to, or "". A source that lost committed data, noticed or not,
 // must not make us destroy the last copy; one that only had a clean election must not stop us.
 func (s *State) refusesCut(c AdoptSource, to core.Offset) string {
-	if c.FollowUnclean {
+	if c.FollowUnclean || c.Accept && operatorMayAccept {
 		return ""
 	}
 	if s.mirroring && c.SourceEpoch == s.adopted && anEpochNeverShrinks {

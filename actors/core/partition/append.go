@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"fmt"
+
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
 	"lockstep/protocol/batch"
@@ -11,6 +13,10 @@ import (
 // ask for confirmation.
 func (d *decision) appendClient(c AppendBatch) {
 	s := d.s
+	weak := c.Acks != -1 && s.admission.gated && obeyWeakAcks
+	if weak && c.Weak == WeakUpgrade {
+		c.Acks = -1
+	}
 	refuse := func(code perr.Code, text string) {
 		d.late(RefuseProduce{Ref: c.Ref, Code: code, Text: text, LogStart: s.logStart})
 	}
@@ -27,7 +33,10 @@ func (d *decision) appendClient(c AppendBatch) {
 	case s.fence.Number != 0 && fenceRefusesProduce:
 		refuse(s.fence.Code, s.fence.Text)
 		return
-	case c.Acks == -1 && s.admission.code != 0 && obeyAdmission:
+	case weak && c.Weak == WeakRefuse:
+		refuse(perr.InvalidRequiredAcks, fmt.Sprintf("acks=%d is not protected by the topic's synchronous mirrors: produce with acks=all, or set lockstep.weak.acks=allow", c.Acks))
+		return
+	case (c.Acks == -1 || s.admission.closed) && s.admission.code != 0 && obeyAdmission:
 		refuse(s.admission.code, s.admission.text)
 		return
 	}

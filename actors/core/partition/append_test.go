@@ -254,3 +254,27 @@ func TestReportsAndViewsComeBehindTheSync(t *testing.T) { // R5, F08, P3
 		t.Fatalf("report %+v (%v)", r, ok)
 	}
 }
+
+// R13: on a gated topic acks=0 and 1 meet what the topic's setting says, elsewhere nothing but Kafka's rules.
+func TestWhatWeakAcksMeetOnAGatedTopic(t *testing.T) {
+	for _, gated := range []bool{true, false} {
+		for _, acks := range []int16{0, 1} {
+			send := func(weak WeakAcks) *bench {
+				b := leader(t).do(AdmissionChanged{Epoch: 5, Gated: gated})
+				b.ref++
+				return b.do(AppendBatch{Ref: b.ref, Batch: client(-1, -1, -1, 1), Acks: acks, Weak: weak, Deadline: 7})
+			}
+			b := send(WeakRefuse)
+			if refused := b.refusal() == perr.InvalidRequiredAcks; refused != gated || refused != (b.s.leo == 0) {
+				t.Errorf("gated %v, acks=%d, refuse: code %d, LEO %d", gated, acks, b.refusal(), b.s.leo)
+			}
+			b = send(WeakUpgrade)
+			_, acked := effect[AckProduce](b)
+			wait, waits := told[highwater.AwaitCommit](b)
+			_, counted := told[highwater.WeakAcked](b)
+			if waits != gated || acked == gated || counted || gated && (wait.Offset != 1 || wait.Deadline != 7) {
+				t.Errorf("gated %v, acks=%d, upgrade: waits %v (%+v), acknowledged %v, counted as weak %v", gated, acks, waits, wait, acked, counted)
+			}
+		}
+	}
+}

@@ -65,7 +65,7 @@ func Apply(s *State, ev Event) {
 		}
 	case AdmissionLearned:
 		a := e.Admission
-		s.admission = admission{code: a.Code, text: a.Text, gated: a.Gated, r: a.R, h: a.H}
+		s.admission = admission{code: a.Code, text: a.Text, gated: a.Gated, closed: a.Closed, r: a.R, h: a.H}
 	case FetchParked:
 		if s.parked != nil {
 			s.parked[e.Fetch.Ref] = e.Fetch

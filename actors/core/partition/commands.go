@@ -55,7 +55,17 @@ type AppendBatch struct {
 	Acks     int16 // -1, 0 or 1
 	Deadline int64 // mono ns: when the waiter is answered with a time-out (90 % of timeoutMs, R10)
 	Client   string
+	Weak     WeakAcks
 }
+
+// WeakAcks is lockstep.weak.acks of a topic: what acks=0 and acks=1 meet while a mirror gates it (R13).
+type WeakAcks uint8
+
+const (
+	WeakAllow   WeakAcks = iota // as the draft: granted, counted, not protected
+	WeakRefuse                  // INVALID_REQUIRED_ACKS
+	WeakUpgrade                 // waits as acks=all does
+)
 
 // AppendMirrored is the answer to a mirror fetch, or without batches a hint of the source's HW. It is
 // appended, and its HW used, only in the current session and the adopted source epoch (R3).
@@ -87,6 +97,8 @@ type AdoptSource struct {
 	Stated      bool
 	// FollowUnclean is the topic setting mirror.support.unclean.leader.election.
 	FollowUnclean bool
+	// Accept: an operator has taken this source's history, whatever it lost; what is cut is in quarantine first.
+	Accept bool
 }
 
 // Quarantined says that the range a truncation will cut is safe in a side file.
@@ -218,6 +230,8 @@ type AdmissionChanged struct {
 	Text string
 	// Gated tells that acks=0/1 writes are unprotected and must be counted (R13).
 	Gated bool
+	// Closed makes Code the answer to every new batch, whatever its acks (C11).
+	Closed bool
 	// R and H bound truncation at a destination (R11): the highest floor published, and the highest
 	// source HW tracked. Sent before the floor leaves the process, so no answer to it overtakes this.
 	R core.Offset

@@ -24,6 +24,8 @@ const (
 	answerForgottenCuts        = true // R11: whoever waits for a cut that will not happen asks again
 	requireNewEpochToLead      = true // R12, P1: a restart in place is a new epoch
 	countWeakAcks              = true // R13
+	obeyWeakAcks               = true // R13: the topic says what acks=0 and 1 meet while it is gated
+	operatorMayAccept          = true // R11: a diverged copy follows its source when an operator says so, and not before
 	fenceOldSessions           = true // C9: after the fence no older answer is appended
 	lastMirrorEpochOnce        = true // C9: LME is written once per mirroring
 	producersFollowTheLog      = true // C13: truncation rolls producer state back

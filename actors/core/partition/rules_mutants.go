@@ -25,6 +25,8 @@ var (
 	answerForgottenCuts        = rules.Kept("R11 answerForgottenCuts")
 	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")
 	countWeakAcks              = rules.Kept("R13 countWeakAcks")
+	obeyWeakAcks               = rules.Kept("R13 obeyWeakAcks")
+	operatorMayAccept          = rules.Kept("R11 operatorMayAccept")
 	fenceOldSessions           = rules.Kept("C9 fenceOldSessions")
 	lastMirrorEpochOnce        = rules.Kept("C9 lastMirrorEpochOnce")
 	producersFollowTheLog      = rules.Kept("C13 producersFollowTheLog")

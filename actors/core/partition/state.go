@@ -91,10 +91,11 @@ type soft struct {
 }
 
 type admission struct {
-	code  perr.Code
-	text  string
-	gated bool
-	r, h  core.Offset
+	code   perr.Code
+	text   string
+	gated  bool
+	closed bool // code is for every write
+	r, h   core.Offset
 }
 
 type adoption struct {

@@ -30,6 +30,7 @@ func (s *State) decideRegister(c RegisterTopic) (out outcome) {
 		return reply(out, answer)
 	}
 	answer.Code, answer.Text, answer.Number = s.refuse(k, c)
+	answer.Held = answer.Number != 0 && s.held(k)
 	if answer.Code != perr.None {
 		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, answer.Code)
 		if answer.Number != 0 {
@@ -47,7 +48,7 @@ func (s *State) decideRegister(c RegisterTopic) (out outcome) {
 		answer.Epoch = e.epoch
 	}
 	out.Events = []Event{TopicRegistered{
-		Cluster: c.Key.Cluster, Mirror: c.Key.Mirror, Topic: c.Topic, Name: c.Source.Name, Partitions: c.Source.Partitions,
+		Cluster: c.Key.Cluster, Mirror: c.Key.Mirror, Topic: c.Topic, Name: c.Source.Name, Partitions: c.had(),
 		Epoch: answer.Epoch, Generation: c.Generation, Content: content, Admitted: s.released(k),
 	}}
 	// The facts leave before the answer: no leader acks ungated after the destination was told (C1).
@@ -121,6 +122,9 @@ func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text strin
 		return perr.InvalidClusterMirrorState, fmt.Sprintf("cluster %s has taken over topic %q (era %d) and cluster %s takes no more writes of it: register there", r.Cluster, c.Source.Name, r.Next, s.cluster), 0
 	}
 	n := s.released(k)
+	if n != 0 && s.held(k) {
+		return perr.MirrorSyncReleasedRequiresFreshPromotion, fmt.Sprintf("released (release %d) and held here by an operator: run --release-sync --unhold --mirror %s on cluster %s", n, c.Key.Mirror, s.cluster), n
+	}
 	if n == 0 || s.answersRelease(k, n, c) {
 		return perr.None, "", 0
 	}

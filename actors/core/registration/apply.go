@@ -2,6 +2,7 @@ package registration
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"lockstep/actors/core"
@@ -27,6 +28,21 @@ func apply(s *State, ev Event) {
 		s.endFence(ev.Topic, k.Mirror, "the mirror unregistered meanwhile")
 	case MirrorReleased:
 		s.release(ev)
+	case HoldLifted:
+		s.liftHold(ev)
+	case PartitionsConfirmed:
+		k := key(ev.Cluster, ev.Mirror, ev.Topic)
+		e := s.entries[k]
+		if e.registered && e.epoch == ev.Epoch {
+			e.partitions = max(e.partitions, ev.Partitions)
+			s.entries[k] = e
+		}
+	case AdditionReported:
+		s.additions = maps.Clone(s.additions)
+		if s.additions == nil {
+			s.additions = map[addition]bool{}
+		}
+		s.additions[addition(ev)] = true
 	case GateApplied:
 		s.applyGate(key(ev.Cluster, ev.Mirror, ev.Topic), ev.Epoch, ev.Gate)
 	case TopicDropped:
@@ -102,6 +118,9 @@ func (s *State) release(ev MirrorReleased) {
 	m.number = max(m.number, ev.Number)
 	if ev.Whole {
 		m.marker = ev.Number
+		if ev.Hold {
+			m.hold = ev.Number
+		}
 	}
 	if ev.Forgotten {
 		m.owner = false
@@ -112,6 +131,9 @@ func (s *State) release(ev MirrorReleased) {
 		e := s.entries[k]
 		e.registered, e.gates, e.numbered = false, nil, false
 		e.marker = ev.Number
+		if ev.Hold {
+			e.hold = ev.Number
+		}
 		s.entries[k] = e
 		s.endFence(topic, at, fmt.Sprintf("an operator released the mirror meanwhile (release %d)", ev.Number))
 	}

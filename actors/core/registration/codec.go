@@ -11,7 +11,7 @@ func (s *State) snapshot() []byte {
 	out := Snapshot{LastEpoch: s.lastEpoch}
 	for _, k := range slices.SortedFunc(maps.Keys(s.mirrors), compareMirrors) {
 		m := s.mirrors[k]
-		out.Mirrors = append(out.Mirrors, MirrorRecord{Cluster: k.Cluster, Mirror: k.Mirror, Number: m.number, Marker: m.marker, Owner: m.owner})
+		out.Mirrors = append(out.Mirrors, MirrorRecord{Cluster: k.Cluster, Mirror: k.Mirror, Number: m.number, Marker: m.marker, Owner: m.owner, Hold: m.hold, Lifted: m.lifted})
 	}
 	for _, k := range s.keys() {
 		e := s.entries[k]
@@ -19,7 +19,7 @@ func (s *State) snapshot() []byte {
 			Cluster: k.Mirror.Cluster, Mirror: k.Mirror.Mirror, Topic: k.Topic, Name: e.name, Partitions: e.partitions,
 			Registered: e.registered, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR,
 			Generation: e.generation, Numbered: e.numbered, Content: e.content,
-			Marker: e.marker, Admitted: e.admitted, Gates: e.gates, Plain: e.plain,
+			Marker: e.marker, Admitted: e.admitted, Gates: e.gates, Plain: e.plain, Hold: e.hold, Lifted: e.lifted,
 		})
 	}
 	out.Dropped = slices.SortedFunc(maps.Keys(s.dropped), func(a, b core.TopicID) int { return slices.Compare(a[:], b[:]) })
@@ -38,14 +38,14 @@ func restore(cluster string, b []byte) (*State, error) {
 	s := newState(cluster)
 	s.lastEpoch = in.LastEpoch
 	for _, m := range in.Mirrors {
-		s.mirrors[core.MirrorKey{Cluster: m.Cluster, Mirror: m.Mirror}] = mirror{number: m.Number, marker: m.Marker, owner: m.Owner}
+		s.mirrors[core.MirrorKey{Cluster: m.Cluster, Mirror: m.Mirror}] = mirror{number: m.Number, marker: m.Marker, owner: m.Owner, hold: m.Hold, lifted: m.Lifted}
 	}
 	for _, e := range in.Entries {
 		s.entries[key(e.Cluster, e.Mirror, e.Topic)] = entry{
 			name: e.Name, partitions: e.Partitions,
 			registered: e.Registered, epoch: e.Epoch, incarnation: e.Incarnation, minISR: e.MinISR,
 			generation: e.Generation, numbered: e.Numbered, content: e.Content,
-			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain,
+			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain, hold: e.Hold, lifted: e.Lifted,
 		}
 	}
 	s.fences = in.Fences

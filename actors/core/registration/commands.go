@@ -43,6 +43,7 @@ type RegisterTopic struct {
 	Recovery    bool               // the KIP's RecoveryPromotion
 	Incarnation core.Incarnation   // of the destination's data
 	MinISR      int32              // of the destination, effective; pinned (F32)
+	Partitions  int32              // that the destination has of the topic; 0 or less: not stated
 	Path        []core.ClusterID   // the destination and everything that gates behind it (C11)
 	CanGate     bool               // this cluster can gate: feature on, Fetch >= 20
 	Source      Source
@@ -99,8 +100,18 @@ type ReleaseMirror struct {
 	Mirror core.MirrorName
 	Topics []core.TopicID // patterns are resolved by the caller
 	Forget bool           // only without Topics
+	Hold   bool           // refuse recoveries until LiftHold (C4)
 	DryRun bool
 	Force  bool // also topics that the mirror has taken over: this cluster takes their writes again
+}
+
+// LiftHold is the operator's --release-sync --unhold: recoveries of the topics are judged by their echo again.
+// No Topics: every topic of the mirror. The markers stay. Answered with ReleaseAnswered.
+type LiftHold struct {
+	Ref    core.RequestID
+	Mirror core.MirrorName
+	Topics []core.TopicID
+	DryRun bool
 }
 
 // ReportGate comes from a partition leader, once its high watermark waits for the mirror (D17).
@@ -120,6 +131,13 @@ type ReportUngated struct {
 	ID    core.PartitionID
 	Epoch core.RegistrationEpoch
 	LEO   core.Offset
+}
+
+// ReportAddition comes from the leader of a partition that was added to a gated topic, once the mirror reports of it.
+type ReportAddition struct {
+	Key   core.MirrorKey
+	ID    core.PartitionID
+	Epoch core.RegistrationEpoch
 }
 
 // ReportTold says that a fetch of Key was refused with 952 while the release Number was in force: what a
@@ -156,8 +174,10 @@ func (UnregisterTopic) isCommand() {}
 func (SupersedeTopic) isCommand()  {}
 func (ReportFenced) isCommand()    {}
 func (ReleaseMirror) isCommand()   {}
+func (LiftHold) isCommand()        {}
 func (ReportGate) isCommand()      {}
 func (ReportUngated) isCommand()   {}
+func (ReportAddition) isCommand()  {}
 func (ReportTold) isCommand()      {}
 func (DropTopic) isCommand()       {}
 func (ReturnTopic) isCommand()     {}

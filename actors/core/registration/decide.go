@@ -21,10 +21,14 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.decideFenced(c)
 	case ReleaseMirror:
 		return s.decideRelease(c)
+	case LiftHold:
+		return s.decideLift(c)
 	case ReportGate:
 		return s.decideGate(c)
 	case ReportUngated:
 		return s.decideUngated(c)
+	case ReportAddition:
+		return s.decideAddition(c)
 	case ReportTold:
 		if s.released(LedgerKey{c.Key, c.Topic}) != c.Number || c.Number == 0 {
 			return outcome{}
@@ -78,7 +82,7 @@ func (s *State) registrations() map[core.TopicID]image.Registrations {
 	for _, k := range s.keys() {
 		e, r := s.entries[k], all[k.Topic]
 		if e.registered {
-			r.Gates = append(r.Gates, image.Gate{Key: k.Mirror, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR, Plain: e.plain})
+			r.Gates = append(r.Gates, image.Gate{Key: k.Mirror, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR, Partitions: e.partitions, Plain: e.plain})
 		} else if s.released(k) != 0 {
 			r.Released = append(r.Released, k.Mirror)
 		}

@@ -44,6 +44,7 @@ type Registration struct {
 	Epoch       core.RegistrationEpoch // of the newest registration, 0 if there never was one
 	Generation  core.Generation
 	Released    core.ReleaseNumber // number that a Register must echo; 0: none
+	Held        bool               // an operator refuses recoveries
 	Incarnation core.Incarnation
 	MinISR      int32
 	Gates       []GateStart // leaders that gate, by partition; missing ones are PENDING
@@ -61,7 +62,7 @@ func describe(s *State) (d Description) {
 		e := s.entries[k]
 		d.Registrations = append(d.Registrations, Registration{
 			Key: k.Mirror, Topic: k.Topic, Name: e.name, Registered: e.registered, Epoch: e.epoch, Generation: e.generation,
-			Released: s.released(k), Incarnation: e.incarnation, MinISR: e.minISR,
+			Released: s.released(k), Held: s.held(k), Incarnation: e.incarnation, MinISR: e.minISR,
 			Gates: gateStarts(e.gates), Partitions: e.partitions, Plain: e.plain,
 		})
 	}

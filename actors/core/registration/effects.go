@@ -23,6 +23,8 @@ type RegisterAnswered struct {
 	Gates []GateStart
 	// Number is the release that a recovery must echo; set with 954.
 	Number core.ReleaseNumber
+	// Held is set beside Number while an operator refuses recoveries.
+	Held bool
 	// Newest is set when the command is superseded (code 952): the newest generation known of the key.
 	Newest core.Generation
 	Era    core.Era // under which this cluster takes the topic's writes
@@ -93,6 +95,7 @@ type ReleasedTopic struct {
 	Topic core.TopicID
 	Name  string
 	Gated bool // the topic was gated on the mirror until now
+	Held  bool // recoveries were refused until now
 	Code  perr.Code
 	Text  string
 }
@@ -115,6 +118,13 @@ type PublishLedger struct{ Ledger Ledger }
 type NotifyReleased struct {
 	Key    core.MirrorKey
 	Number core.ReleaseNumber
+	Topics []core.TopicID
+}
+
+// NotifyLifted asks the bus to tell the destination that a hold is over, so that it need not wait out its back-off;
+// losing it is harmless. No Topics: the whole mirror.
+type NotifyLifted struct {
+	Key    core.MirrorKey
 	Topics []core.TopicID
 }
 
@@ -167,4 +177,5 @@ func (Described) isEffect()          {}
 func (Publish) isEffect()            {}
 func (PublishLedger) isEffect()      {}
 func (NotifyReleased) isEffect()     {}
+func (NotifyLifted) isEffect()       {}
 func (ArmTimer) isEffect()           {}

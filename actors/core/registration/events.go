@@ -31,6 +31,14 @@ type DestinationTold struct {
 	Number core.ReleaseNumber
 }
 
+// AdditionReported says that a mirror has a partition above others that it has not reported of yet. Leaders say so
+// again in every new epoch.
+type AdditionReported struct {
+	Key       LedgerKey
+	Epoch     core.RegistrationEpoch
+	Partition int32
+}
+
 // UngatingAwaited says that the answer to an Unregister waits for the leaders' LEOs.
 type UngatingAwaited struct {
 	Answer   UnregisterAnswered // LEO is Unknown for all partitions
@@ -81,6 +89,7 @@ func (FenceAwaited) isEvent()     {}
 func (FenceAnswered) isEvent()    {}
 func (EraIgnored) isEvent()       {}
 func (DestinationTold) isEvent()  {}
+func (AdditionReported) isEvent() {}
 func (UngatingAwaited) isEvent()  {}
 func (UngatedReported) isEvent()  {}
 func (UngatingAnswered) isEvent() {}
@@ -91,6 +100,7 @@ func (FenceAwaited) isVolatile()     {}
 func (FenceAnswered) isVolatile()    {}
 func (EraIgnored) isVolatile()       {}
 func (DestinationTold) isVolatile()  {}
+func (AdditionReported) isVolatile() {}
 func (UngatingAwaited) isVolatile()  {}
 func (UngatedReported) isVolatile()  {}
 func (UngatingAnswered) isVolatile() {}

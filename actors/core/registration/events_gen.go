@@ -270,6 +270,8 @@ type MirrorReleased struct {
 	Topics []core.TopicID
 	// The mirror's name is free for another cluster.
 	Forgotten bool
+	// Recoveries are refused until the hold is lifted.
+	Hold bool
 }
 
 // Default sets every field to its default.
@@ -287,6 +289,9 @@ func (m *MirrorReleased) appendTo(b []byte, version int16, flexible bool) []byte
 		b = wire.AppendUUID(b, [16]byte(m.Topics[i]))
 	}
 	b = wire.AppendBool(b, m.Forgotten)
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Hold)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -306,6 +311,104 @@ func (m *MirrorReleased) readFrom(r *wire.Reader, version int16, flexible bool) 
 		}
 	}
 	m.Forgotten = r.Bool()
+	if version >= 1 {
+		m.Hold = r.Bool()
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PartitionsConfirmed says that the destination has partitions that were added to a gated topic
+// (C11).
+type PartitionsConfirmed struct {
+	// The destination.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The topic.
+	Topic core.TopicID
+	// The registration.
+	Epoch core.RegistrationEpoch
+	// How many it has now: all with an index below.
+	Partitions int32
+}
+
+// Default sets every field to its default.
+func (m *PartitionsConfirmed) Default() {
+	*m = PartitionsConfirmed{}
+}
+
+func (m *PartitionsConfirmed) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt64(b, int64(m.Epoch))
+	b = wire.AppendInt32(b, m.Partitions)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PartitionsConfirmed) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	m.Topic = core.TopicID(r.UUID())
+	m.Epoch = core.RegistrationEpoch(r.Int64())
+	m.Partitions = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// HoldLifted says that releases up to Number may be recovered from again.
+type HoldLifted struct {
+	// The destination.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The newest release covered.
+	Number core.ReleaseNumber
+	// For every topic of the mirror, also those to come.
+	Whole bool
+	// The topics, sorted; empty with Whole.
+	Topics []core.TopicID
+}
+
+// Default sets every field to its default.
+func (m *HoldLifted) Default() {
+	*m = HoldLifted{}
+}
+
+func (m *HoldLifted) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendInt64(b, int64(m.Number))
+	b = wire.AppendBool(b, m.Whole)
+	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
+	for i := range m.Topics {
+		b = wire.AppendUUID(b, [16]byte(m.Topics[i]))
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *HoldLifted) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	m.Number = core.ReleaseNumber(r.Int64())
+	m.Whole = r.Bool()
+	if n := r.ArrayLen(flexible, 16); n > 0 {
+		m.Topics = make([]core.TopicID, n)
+		for i := range m.Topics {
+			m.Topics[i] = core.TopicID(r.UUID())
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -754,6 +857,10 @@ type EntryRecord struct {
 	Gates []GateRecord
 	// Registered by a peer that speaks only the KIP.
 	Plain bool
+	// Newest release of this topic that holds recoveries back, 0 if none.
+	Hold core.ReleaseNumber
+	// Holds up to this release were lifted for this topic.
+	Lifted core.ReleaseNumber
 }
 
 // Default sets every field to its default.
@@ -783,6 +890,12 @@ func (m *EntryRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 1 {
 		b = wire.AppendBool(b, m.Plain)
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Hold))
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Lifted))
 	}
 	if flexible {
 		b = append(b, 0)
@@ -815,6 +928,12 @@ func (m *EntryRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 1 {
 		m.Plain = r.Bool()
 	}
+	if version >= 1 {
+		m.Hold = core.ReleaseNumber(r.Int64())
+	}
+	if version >= 1 {
+		m.Lifted = core.ReleaseNumber(r.Int64())
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -824,6 +943,12 @@ func (*EntryRecord) least(version int16, flexible bool) int {
 	n := 111
 	if version >= 1 {
 		n += 1
+	}
+	if version >= 1 {
+		n += 8
+	}
+	if version >= 1 {
+		n += 8
 	}
 	return max(n, 1)
 }
@@ -840,6 +965,10 @@ type MirrorRecord struct {
 	Marker core.ReleaseNumber
 	// This cluster holds the mirror's name.
 	Owner bool
+	// Newest release of the whole mirror that holds recoveries back, 0 if none.
+	Hold core.ReleaseNumber
+	// Holds up to this release were lifted for all topics.
+	Lifted core.ReleaseNumber
 }
 
 // Default sets every field to its default.
@@ -853,6 +982,12 @@ func (m *MirrorRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt64(b, int64(m.Number))
 	b = wire.AppendInt64(b, int64(m.Marker))
 	b = wire.AppendBool(b, m.Owner)
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Hold))
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, int64(m.Lifted))
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -866,9 +1001,26 @@ func (m *MirrorRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Number = core.ReleaseNumber(r.Int64())
 	m.Marker = core.ReleaseNumber(r.Int64())
 	m.Owner = r.Bool()
+	if version >= 1 {
+		m.Hold = core.ReleaseNumber(r.Int64())
+	}
+	if version >= 1 {
+		m.Lifted = core.ReleaseNumber(r.Int64())
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*MirrorRecord) least(version int16, flexible bool) int {
+	n := 20
+	if version >= 1 {
+		n += 8
+	}
+	if version >= 1 {
+		n += 8
+	}
+	return max(n, 1)
 }
 
 // Snapshot is the ledger.
@@ -924,7 +1076,7 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.LastEpoch = core.RegistrationEpoch(r.Int64())
-	if n := r.ArrayLen(flexible, 20); n > 0 {
+	if n := r.ArrayLen(flexible, new(MirrorRecord).least(version, flexible)); n > 0 {
 		m.Mirrors = make([]MirrorRecord, n)
 		for i := range m.Mirrors {
 			m.Mirrors[i].readFrom(r, version, flexible)
@@ -970,6 +1122,12 @@ func (TopicUnregistered) isDurable() {}
 func (MirrorReleased) isEvent()   {}
 func (MirrorReleased) isDurable() {}
 
+func (PartitionsConfirmed) isEvent()   {}
+func (PartitionsConfirmed) isDurable() {}
+
+func (HoldLifted) isEvent()   {}
+func (HoldLifted) isDurable() {}
+
 func (GateApplied) isEvent()   {}
 func (GateApplied) isDurable() {}
 
@@ -1001,7 +1159,11 @@ func EncodeEvent(e DurableEvent) []byte {
 	case TopicUnregistered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 202), 0), 0, true)
 	case MirrorReleased:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 203), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 203), 1), 1, true)
+	case PartitionsConfirmed:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 221), 0), 0, true)
+	case HoldLifted:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 220), 0), 0, true)
 	case GateApplied:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 204), 0), 0, true)
 	case TopicDropped:
@@ -1040,8 +1202,16 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicUnregistered
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 203 && version >= 0 && version <= 0: // MirrorReleased
+	case id == 203 && version >= 0 && version <= 1: // MirrorReleased
 		var e MirrorReleased
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 221 && version >= 0 && version <= 0: // PartitionsConfirmed
+		var e PartitionsConfirmed
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 220 && version >= 0 && version <= 0: // HoldLifted
+		var e HoldLifted
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 204 && version >= 0 && version <= 0: // GateApplied

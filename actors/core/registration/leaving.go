@@ -116,7 +116,7 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	}
 	answer.Number = number
 	out.Events = []Event{MirrorReleased{
-		Cluster: at.Cluster, Mirror: at.Mirror, Number: number, Whole: whole, Topics: released, Forgotten: c.Forget,
+		Cluster: at.Cluster, Mirror: at.Mirror, Number: number, Whole: whole, Topics: released, Forgotten: c.Forget, Hold: c.Hold,
 	}}
 	out.Events = append(out.Events, s.takenBack(at, released)...)
 	out = s.answerAsking(s.publish(out, released...), released...)
@@ -145,7 +145,7 @@ func (s *State) toRelease(at core.MirrorKey, c ReleaseMirror) (rows []ReleasedTo
 			continue
 		}
 		released = append(released, k.Topic)
-		rows = append(rows, ReleasedTopic{Topic: k.Topic, Name: s.entries[k].name, Gated: s.entries[k].registered})
+		rows = append(rows, ReleasedTopic{Topic: k.Topic, Name: s.entries[k].name, Gated: s.entries[k].registered, Held: s.held(k)})
 	}
 	for _, t := range named {
 		if !slices.Contains(released, t) && !slices.Contains(refused, t) {

@@ -40,4 +40,5 @@ const (
 	refuseAfterSuccession   = true // C8: who is superseded gates on nobody new
 	onlyRegisteredTakesOver = true // C8, F18: anybody else is ignored
 	onlyHigherEraObeyed     = true // C8, F18
+	holdRefusesRecovery     = true // C4: a held release is not recovered from before the operator says so
 )

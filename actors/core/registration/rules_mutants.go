@@ -42,4 +42,5 @@ var (
 	refuseAfterSuccession   = rules.Kept("C8 refuseAfterSuccession")
 	onlyRegisteredTakesOver = rules.Kept("C8 onlyRegisteredTakesOver")
 	onlyHigherEraObeyed     = rules.Kept("C8 onlyHigherEraObeyed")
+	holdRefusesRecovery     = rules.Kept("C4 holdRefusesRecovery")
 )

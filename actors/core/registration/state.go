@@ -24,6 +24,8 @@ type State struct {
 	version int64
 	told    map[LedgerKey]core.ReleaseNumber
 	waiting []UngatingAwaited
+	// additions are added partitions that a mirror has, above a gap of others that it may not have.
+	additions map[addition]bool
 
 	// Soft: leaders report again, a destination asks again.
 	draining map[core.TopicID]draining
@@ -35,6 +37,8 @@ type mirror struct {
 	number core.ReleaseNumber // newest given out; topic and mirror releases share it (C3, model M1)
 	marker core.ReleaseNumber // newest release of the whole mirror; stays (C10, model M2)
 	owner  bool               // this cluster holds the mirror's name (F33)
+	hold   core.ReleaseNumber // newest release of the whole mirror that refuses recoveries
+	lifted core.ReleaseNumber // holds up to it were lifted for all topics
 }
 
 type entry struct {
@@ -51,6 +55,8 @@ type entry struct {
 	admitted    core.ReleaseNumber // newest release that an admission answered, for this topic only
 	gates       []GateRecord       // by partition; never mutated in place
 	plain       bool               // registered by a peer that speaks only the KIP: class REPORTED (R14)
+	hold        core.ReleaseNumber // newest release of this topic that refuses recoveries
+	lifted      core.ReleaseNumber // holds up to it were lifted for this topic
 }
 
 func newState(cluster string) *State {
@@ -94,7 +100,7 @@ func (s *State) after(events []Event) *State {
 	next := &State{
 		cluster: s.cluster, lastEpoch: s.lastEpoch, version: s.version,
 		mirrors: maps.Clone(s.mirrors), entries: maps.Clone(s.entries), dropped: maps.Clone(s.dropped),
-		told: maps.Clone(s.told), waiting: slices.Clone(s.waiting),
+		told: maps.Clone(s.told), waiting: slices.Clone(s.waiting), additions: maps.Clone(s.additions),
 		fences: s.fences, successions: maps.Clone(s.successions), draining: maps.Clone(s.draining),
 		asking: slices.Clone(s.asking), ignored: maps.Clone(s.ignored),
 	}

@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
+
+// Features this cluster knows, all with levels 0 and 1. One that needs another is off while that is off.
+var Features = []Feature{
+	{Name: "mirror.sync.version", Needs: "mirror.version"},
+	{Name: "mirror.version"},
+}
+
+// Feature is one of them.
+type Feature struct {
+	Name  string
+	Needs string // "": nothing
+}
+
+// level is what an operator finalized, else the highest: both features are on in a new cluster.
+func level(features []FeatureRecord, name string) int16 {
+	for _, f := range features {
+		if f.Feature == name {
+			return f.Level
+		}
+	}
+	return 1
+}
+
+// updateFeatures changes all features of a request or none, as Kafka does since UpdateFeatures 2. Turning one off
+// leaves what stands: mirrors that gate go on until they are released, since un-gating silently would end zero RPO
+// behind the operator's back.
+func (s *State) updateFeatures(c UpdateFeatures) outcome {
+	answer := FeaturesAnswered{Ref: c.Ref}
+	next := slices.Clone(s.features)
+	good := true
+	for i, u := range c.Updates {
+		r := FeatureResult{Feature: u.Feature}
+		now := level(s.features, u.Feature)
+		twice := slices.ContainsFunc(c.Updates[:i], func(o FeatureUpdate) bool { return o.Feature == u.Feature })
+		switch {
+		case !slices.ContainsFunc(Features, func(f Feature) bool { return f.Name == u.Feature }):
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are mirror.sync.version and mirror.version", u.Feature)
+		case twice:
+			r.Code, r.Text = perr.InvalidRequest, fmt.Sprintf("feature %s is named twice", u.Feature)
+		case u.Level < 0 || u.Level > 1:
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s has levels 0 and 1, not %d", u.Feature, u.Level)
+		case u.Level < now && !u.Downgrade:
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s is at level %d: going down to %d must be asked for as a downgrade", u.Feature, now, u.Level)
+		}
+		good = good && r.Code == perr.None
+		answer.Results = append(answer.Results, r)
+		next = slices.DeleteFunc(next, func(f FeatureRecord) bool { return f.Feature == u.Feature })
+		next = append(next, FeatureRecord{Feature: u.Feature, Level: u.Level})
+	}
+	for i, u := range c.Updates {
+		for _, f := range Features {
+			if r := &answer.Results[i]; good && f.Name == u.Feature && f.Needs != "" && u.Level > 0 && level(next, f.Needs) == 0 {
+				r.Code, r.Text, good = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s needs %s at level 1", f.Name, f.Needs), false
+			}
+		}
+	}
+	if !good || c.DryRun || len(c.Updates) == 0 {
+		return reply(outcome{}, answer)
+	}
+	slices.SortFunc(next, func(a, b FeatureRecord) int {
+		if a.Feature < b.Feature {
+			return -1
+		}
+		return 1
+	})
+	ev := FeaturesUpdated{Features: next}
+	levels := map[string]int16{}
+	for _, f := range next {
+		levels[f.Feature] = f.Level
+	}
+	return reply(publish(outcome{Events: []Event{ev}}, image.FeaturesChanged{Levels: levels}), answer)
+}

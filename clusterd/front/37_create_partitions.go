@@ -1,0 +1,95 @@
+package front
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+// CreatePartitions v0–3. v2 is flexible. A mirrored topic gets its partitions from the mirror alone.
+
+func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.CreatePartitionsResponse)
+	resp.Topics = make([]kmsg.CreatePartitionsResponseTopic, len(r.Topics))
+	img := f.broker.Image()
+	times := map[string]int{}
+	for i := range r.Topics {
+		times[r.Topics[i].Topic]++
+	}
+	grown := map[core.TopicID]int32{}
+	var cmds []controller.CreatePartitions
+	var outs []*kmsg.CreatePartitionsResponseTopic
+	for i := range r.Topics {
+		rt, out := &r.Topics[i], &resp.Topics[i]
+		*out = kmsg.NewCreatePartitionsResponseTopic()
+		out.Topic = rt.Topic
+		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
+		why := code.Message()
+		switch {
+		case times[rt.Topic] > 1:
+			code, why = perr.InvalidRequest, fmt.Sprintf("topic %s is named %d times in one request", rt.Topic, times[rt.Topic])
+		case code == perr.None:
+			code, why = mirroredRefusal(img, topic)
+		}
+		if code != perr.None {
+			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+			continue
+		}
+		cmd := controller.CreatePartitions{ID: topic.ID, Count: rt.Count, DryRun: r.ValidateOnly}
+		for _, a := range rt.Assignment {
+			ids := []core.ReplicaID{}
+			for _, id := range a.Replicas {
+				ids = append(ids, core.ReplicaID(id))
+			}
+			cmd.Assignment = append(cmd.Assignment, ids)
+		}
+		if !r.ValidateOnly {
+			grown[topic.ID] = rt.Count
+		}
+		cmds, outs = append(cmds, cmd), append(outs, out)
+	}
+	done := countdown(len(cmds), func() { f.whenGrown(grown, func() { slot.Reply(resp) }) })
+	for i, cmd := range cmds {
+		f.cluster.CreatePartitions(cmd, func(reply any) {
+			defer done()
+			switch e := reply.(type) {
+			case controller.Done:
+				outs[i].ErrorCode, outs[i].ErrorMessage = int16(e.Code), text(e.Text)
+			case shell.Failed:
+				outs[i].ErrorCode, outs[i].ErrorMessage = int16(perr.RequestTimedOut), text(e.Text)
+			default:
+				panic("front: unknown answer to CreatePartitions")
+			}
+		})
+	}
+}
+
+// whenGrown calls done when this broker's image has as many partitions, or after a second: clients ask another
+// broker for them at once, and a refused topic never grows.
+func (f *Front) whenGrown(counts map[core.TopicID]int32, done func()) {
+	const step, steps = 5 * time.Millisecond, 200
+	grown := func(img *image.Image) bool {
+		for id, n := range counts {
+			if t, ok := img.Topic(id); ok && int32(len(t.Partitions)) < n {
+				return false
+			}
+		}
+		return true
+	}
+	var look func(n int)
+	look = func(n int) {
+		if n == steps || grown(f.broker.Image()) {
+			done()
+			return
+		}
+		time.AfterFunc(step, func() { look(n + 1) })
+	}
+	look(0)
+}

@@ -1,0 +1,78 @@
+package front
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+// ElectLeaders v0–2, unclean elections only: an operator accepts the loss of a partition whose in-sync replicas are all
+// LOSSY (R12). Preferred elections are not needed: leaders stay where they are until a broker stops.
+
+const electUnclean int8 = 1
+
+func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.ElectLeadersResponse)
+	if r.ElectionType != electUnclean {
+		resp.ErrorCode = int16(perr.InvalidRequest)
+		slot.Reply(resp)
+		return
+	}
+	img := f.broker.Image()
+	asked := r.Topics
+	if asked == nil { // all that nobody leads
+		for _, name := range img.TopicNames() {
+			t, _ := img.TopicNamed(name)
+			rt := kmsg.ElectLeadersRequestTopic{Topic: name}
+			for i, p := range t.Partitions {
+				if p.Leader == core.NoReplica {
+					rt.Partitions = append(rt.Partitions, int32(i))
+				}
+			}
+			if len(rt.Partitions) > 0 {
+				asked = append(asked, rt)
+			}
+		}
+	}
+	total := 0
+	for _, rt := range asked {
+		total += len(rt.Partitions)
+	}
+	resp.Topics = make([]kmsg.ElectLeadersResponseTopic, len(asked))
+	var mu sync.Mutex
+	done := countdown(total, func() { slot.Reply(resp) })
+	for i, rt := range asked {
+		out := &resp.Topics[i]
+		out.Topic = rt.Topic
+		out.Partitions = make([]kmsg.ElectLeadersResponseTopicPartition, len(rt.Partitions))
+		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
+		for j, index := range rt.Partitions {
+			at := &out.Partitions[j]
+			at.Partition = index
+			if code != perr.None {
+				at.ErrorCode, at.ErrorMessage = int16(code), text(fmt.Sprintf("no topic %s", rt.Topic))
+				done()
+				continue
+			}
+			f.cluster.AcceptLoss(core.PartitionID{Topic: topic.ID, Index: index}, func(reply any) {
+				defer done()
+				mu.Lock()
+				defer mu.Unlock()
+				switch e := reply.(type) {
+				case controller.Done:
+					at.ErrorCode, at.ErrorMessage = int16(e.Code), text(e.Text)
+				case shell.Failed:
+					at.ErrorCode, at.ErrorMessage = int16(perr.RequestTimedOut), text(e.Text)
+				default:
+					panic("front: unknown answer to AcceptLoss")
+				}
+			})
+		}
+	}
+}

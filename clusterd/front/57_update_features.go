@@ -1,0 +1,87 @@
+package front
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+// UpdateFeatures v0–2: finalizes mirror.version and mirror.sync.version. v1 brings the kind of the update and dry
+// runs, v2 answers for all features at once. A level of 0 turns a feature off.
+
+// What an update may do, since v1.
+const (
+	upgradeOnly     int8 = 1
+	downgradeSafe   int8 = 2
+	downgradeUnsafe int8 = 3
+)
+
+func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+	cmd := controller.UpdateFeatures{DryRun: r.ValidateOnly}
+	for _, u := range r.FeatureUpdates {
+		down := u.AllowDowngrade
+		if r.Version >= 1 {
+			down = u.UpgradeType == downgradeSafe || u.UpgradeType == downgradeUnsafe
+			if u.UpgradeType < upgradeOnly || u.UpgradeType > downgradeUnsafe {
+				resp.ErrorCode = int16(perr.InvalidRequest)
+				resp.ErrorMessage = text(fmt.Sprintf("feature %s: update type %d; 1 is an upgrade, 2 a safe and 3 an unsafe downgrade", u.Feature, u.UpgradeType))
+				slot.Reply(resp)
+				return
+			}
+		}
+		if s, known := controller.FindSetting(u.Feature); known && u.MaxVersionLevel > 0 && f.brokerSetting(s).value == "0" {
+			resp.ErrorCode = int16(perr.FeatureUpdateFailed)
+			resp.ErrorMessage = text(fmt.Sprintf("clusterd was started with %s=0: start it without that setting first", u.Feature))
+			slot.Reply(resp)
+			return
+		}
+		cmd.Updates = append(cmd.Updates, controller.FeatureUpdate{Feature: u.Feature, Level: u.MaxVersionLevel, Downgrade: down})
+	}
+	f.cluster.UpdateFeatures(cmd, func(reply any) {
+		switch e := reply.(type) {
+		case controller.FeaturesAnswered:
+			for _, result := range e.Results {
+				out := kmsg.NewUpdateFeaturesResponseResult()
+				out.Feature, out.ErrorCode, out.ErrorMessage = result.Feature, int16(result.Code), text(result.Text)
+				if r.Version < 2 {
+					resp.Results = append(resp.Results, out)
+				} else if result.Code != perr.None && resp.ErrorCode == 0 {
+					resp.ErrorCode, resp.ErrorMessage = int16(result.Code), text(result.Text)
+				}
+			}
+		case shell.Failed:
+			resp.ErrorCode, resp.ErrorMessage = int16(perr.RequestTimedOut), text(e.Text)
+		default:
+			panic("front: unknown answer to UpdateFeatures")
+		}
+		// Clients look at another broker's ApiVersions at once.
+		f.whenFeatures(cmd, func() { slot.Reply(resp) })
+	})
+}
+
+// whenFeatures calls done when this broker's image has the levels of cmd, or after a second.
+func (f *Front) whenFeatures(cmd controller.UpdateFeatures, done func()) {
+	const step, steps = 5 * time.Millisecond, 200
+	var look func(n int, img *image.Image)
+	look = func(n int, img *image.Image) {
+		left := 0
+		for _, u := range cmd.Updates {
+			if img.Feature(u.Feature) != u.Level {
+				left++
+			}
+		}
+		if cmd.DryRun || n == steps || left == 0 {
+			done()
+			return
+		}
+		time.AfterFunc(step, func() { look(n+1, f.broker.Image()) })
+	}
+	look(0, f.broker.Image())
+}
