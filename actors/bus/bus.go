@@ -67,8 +67,8 @@ type Destination interface {
 	// Tell hands a command to a mirror's actor.
 	Tell(name core.MirrorName, cmd mirror.Command)
 	// Register fills in what a Register says of this cluster beside the command: every cluster that gates
-	// behind it, itself first (C11), and its producer id prefix, -1 for none (C13).
-	Register() (path []core.ClusterID, prefix int32)
+	// the topic behind it, itself first (C11), and its producer id prefix, -1 for none (C13).
+	Register(topic core.TopicID) (path []core.ClusterID, prefix int32)
 }
 
 // Bus is one cluster's side of NATS. Its methods never block, except Open and Close.

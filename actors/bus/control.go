@@ -32,7 +32,7 @@ const (
 // Register carries one attempt of a Register to the source: even attempts over the Kafka port, odd ones
 // over NATS while its link is up. Only an answer is reported; its owner repeats what got none.
 func (b *Bus) Register(cmd mirror.SendRegister) {
-	path, prefix := b.options.Home.Register()
+	path, prefix := b.options.Home.Register(cmd.Topic)
 	req := messages.NewPtrRegisterMirrorSyncTopicRequest()
 	req.MirrorName, req.ClusterId, req.ProducerIdPrefix = string(cmd.Mirror), string(b.options.Cluster), prefix
 	t := messages.NewRegisterMirrorSyncTopicRequestTopicState()

@@ -113,7 +113,7 @@ func (w *world) Now() core.Now { return core.Now{Mono: int64(time.Since(w.start)
 func (w *world) Tell(_ core.MirrorName, cmd mirror.Command) {
 	w.change(func() { w.told = append(w.told, cmd) })
 }
-func (w *world) Register() ([]core.ClusterID, int32) {
+func (w *world) Register(core.TopicID) ([]core.ClusterID, int32) {
 	return []core.ClusterID{"dst", "behind"}, 77
 }
 

@@ -70,14 +70,13 @@ func (w *wiring) Evidence(id core.PartitionID) []bus.Evidence {
 	return list
 }
 
-// Register names this cluster and everything that gates behind it (C11).
-func (w *wiring) Register() (path []core.ClusterID, prefix int32) {
+// Register names this cluster and everything that gates the topic behind it (C11). Other topics may go the other way:
+// acknowledgements of one never wait for those of another.
+func (w *wiring) Register(topic core.TopicID) (path []core.ClusterID, prefix int32) {
 	path = []core.ClusterID{w.cluster.ID()}
-	for _, registered := range w.cluster.Newest().Sync {
-		for _, g := range registered.Gates {
-			if !slices.Contains(path, g.Key.Cluster) {
-				path = append(path, g.Key.Cluster)
-			}
+	for _, g := range w.cluster.Newest().Sync[topic].Gates {
+		if !slices.Contains(path, g.Key.Cluster) {
+			path = append(path, g.Key.Cluster)
 		}
 	}
 	return path, w.cluster.ProducerPrefix()

@@ -12,7 +12,7 @@ const attemptTimeout = 5 * sec
 
 // sendRegister carries one attempt: even ones over the Kafka port, odd ones over NATS while its link is up.
 func (p *process) sendRegister(c mirror.SendRegister) {
-	key, path := core.MirrorKey{Cluster: p.site.id, Mirror: c.Mirror}, p.path()
+	key, path := core.MirrorKey{Cluster: p.site.id, Mirror: c.Mirror}, p.path(c.Topic)
 	p.control(c.Mirror, c.Attempt, attemptTimeout, func(source *process, answer func(any)) { source.register(key, c, path, answer) },
 		func(answer any, err error) {
 			if err == nil {

@@ -148,13 +148,11 @@ func (p *process) supersede(key core.MirrorKey, c mirror.SendSupersede, answer f
 	})
 }
 
-// path names this cluster and everything that gates behind it (C11).
-func (p *process) path() []core.ClusterID {
+// path names this cluster and everything that gates the topic behind it (C11).
+func (p *process) path(topic core.TopicID) []core.ClusterID {
 	path := []core.ClusterID{p.site.id}
-	for _, id := range sortedTopics(p.newest.Sync) {
-		for _, g := range p.newest.Sync[id].Gates {
-			path = append(path, g.Key.Cluster)
-		}
+	for _, g := range p.newest.Sync[topic].Gates {
+		path = append(path, g.Key.Cluster)
 	}
 	return path
 }
