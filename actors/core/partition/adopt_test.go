@@ -80,6 +80,7 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 	unclean := func(a AdoptSource) AdoptSource { a.LastUnclean = 8; return a }
 	plain := func(a AdoptSource) AdoptSource { a.Stated = false; return a }
 	follows := func(a AdoptSource) AdoptSource { a.FollowUnclean = true; return unclean(a) }
+	accepted := func(a AdoptSource) AdoptSource { a.Accept = true; return unclean(a) }
 	cases := []truncation{
 		{name: "nothing to cut", adopt: ends(7, 9), leo: 6},
 		{name: "a clean source, above the floor", adopt: ends(7, 5), leo: 5},
@@ -90,6 +91,7 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 		{name: "an unclean epoch we have adopted since is old news",
 			adopt: func() AdoptSource { a := ends(6, 3); a.LastUnclean = 7; return a }(), leo: 3},
 		{name: "the setting that always follows", adopt: follows(ends(5, 1)), leo: 1, rearm: true},
+		{name: "an operator has accepted the source", adopt: accepted(ends(5, 1)), leo: 1, rearm: true},
 		{name: "a plain peer, above the floor", adopt: plain(ends(6, 4)), leo: 4},
 		{name: "a plain peer, below the floor", adopt: plain(ends(6, 3)), leo: 3, rearm: true},
 		{name: "a plain peer, below what it had committed", adopt: plain(ends(5, 1)), leo: 6, want: MirrorDiverged},
