@@ -21,6 +21,9 @@ func (r *Replica) catchUp(e partition.ReadLeaderLog) {
 	if !ok {
 		return
 	}
+	if leader.lagging.wait(r, e, leader.View) {
+		return
+	}
 	view := leader.View()
 	if !view.IsLeader || view.Epoch != e.Epoch {
 		return

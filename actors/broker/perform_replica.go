@@ -66,6 +66,7 @@ func (r *Replica) publishView(v partition.View) {
 		r.known.shown.raise(v.HW)
 	}
 	r.view.Store(&v)
+	r.lagging.shown(v)
 }
 
 // tellHighWatermark begins and ends terms on the way. A leader's HW starts at what any ledger of the

@@ -28,6 +28,7 @@ type Replica struct {
 	highwater *shell.Ref[highwater.Command]
 	tail      *tail
 	known     *known
+	lagging   lagging
 
 	view  atomic.Pointer[partition.View]
 	gates atomic.Pointer[highwater.PublishGates]
