@@ -125,7 +125,7 @@ func TestTheToolNamesTheOtherVerb(t *testing.T) {
 	mirrors := func(flags ...string) (string, int) {
 		return clusterctl(t, append([]string{"mirrors", "--bootstrap-server", strings.Join(destination.Bootstrap(), ","), "--mirror", "dr"}, flags...)...)
 	}
-	if out, code := mirrors("--failover", "--preview"); code != 0 || !strings.Contains(out, "ARMED") || !strings.Contains(out, "--switchover would lose nothing") {
+	if out, code := mirrors("--failover", "--preview"); code != 0 || !strings.Contains(out, "ARMED") || !strings.Contains(out, "--switchover loses nothing") {
 		t.Errorf("a preview ends with %d:\n%s", code, out)
 	}
 	source.Kill()
