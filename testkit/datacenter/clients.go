@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,60 +15,6 @@ import (
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
-
-// PartitionView is one partition as a cluster's metadata shows it.
-type PartitionView struct {
-	Topic   [16]byte
-	Address string
-	Leader  int32
-	Epoch   int32
-	ISR     []int32
-}
-
-// Metadata is what the cluster shows of a topic, by partition; an error while any of them has no leader.
-func (d *Datacenter) Metadata(ctx context.Context, topic string) (map[int32]PartitionView, error) {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
-	res, err := req.RequestWith(ctx, d.Admin.Kafka)
-	if err != nil {
-		return nil, fmt.Errorf("metadata of %s on %s: %w", topic, d.Cluster, err)
-	}
-	brokers := map[int32]string{}
-	for _, b := range res.Brokers {
-		brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
-	}
-	views := map[int32]PartitionView{}
-	for _, rt := range res.Topics {
-		for _, p := range rt.Partitions {
-			if brokers[p.Leader] == "" {
-				return nil, fmt.Errorf("%s/%d of %s has no leader (code %d)", topic, p.Partition, d.Cluster, p.ErrorCode)
-			}
-			views[p.Partition] = PartitionView{rt.TopicID, brokers[p.Leader], p.Leader, p.LeaderEpoch, p.ISR}
-		}
-	}
-	if len(views) == 0 {
-		return nil, fmt.Errorf("%s shows no partitions of %s", d.Cluster, topic)
-	}
-	return views, nil
-}
-
-// Partition waits until the partition has a leader.
-func (d *Datacenter) Partition(t T, topic string, index int32) PartitionView {
-	t.Helper()
-	var view PartitionView
-	Eventually(t, fmt.Sprintf("%s/%d of %s has a leader", topic, index, d.Cluster), func() (string, bool) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		views, err := d.Metadata(ctx, topic)
-		if err != nil {
-			return err.Error(), false
-		}
-		var ok bool
-		view, ok = views[index]
-		return fmt.Sprintf("%d partitions", len(views)), ok
-	})
-	return view
-}
 
 // Answer is what a cluster said to one Produce of one partition. Err: no answer came.
 type Answer struct {
@@ -112,12 +56,16 @@ func (d *Datacenter) Produce(t T, topic string, index int32, s Send) Answer {
 // Producing does not wait for the answer, only until the request is on its way.
 func (d *Datacenter) Producing(t T, topic string, index int32, s Send) <-chan Answer {
 	t.Helper()
-	view := d.Partition(t, topic, index)
 	ctx, cancel := context.WithTimeout(t.Context(), s.Timeout+Patience)
-	conn, err := client.Dial(ctx, d.real(view.Address), client.Options{ClientID: "raw"})
-	if err != nil {
-		t.Fatalf("dial %s/%d: %v", topic, index, err)
-	}
+	var view PartitionView
+	var conn *client.Conn
+	// A broker that has just stopped is named until the cluster has elected another leader.
+	Eventually(t, fmt.Sprintf("the leader of %s/%d takes connections", topic, index), func() (string, bool) {
+		view = d.Partition(t, topic, index)
+		var err error
+		conn, err = client.Dial(ctx, d.real(view.Address), client.Options{ClientID: "raw"})
+		return fmt.Sprint(err), err == nil
+	})
 	req := kmsg.NewPtrProduceRequest()
 	req.SetVersion(s.Version)
 	req.Acks, req.TimeoutMillis = s.Acks, int32(s.Timeout.Milliseconds())
