@@ -174,6 +174,8 @@ func (w *world) performHW(i int, id core.ReplicaID, f highwater.Effect) {
 	case highwater.PublishFloor:
 		w.floorLeaves(i, e)
 	case highwater.PublishGates, highwater.GateApplied, highwater.ArmTimer:
+	case highwater.ConfirmAddition:
+		panic("model: no partition is added")
 	default:
 		panic(fmt.Sprintf("model: %T", f))
 	}

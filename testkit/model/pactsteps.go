@@ -193,6 +193,7 @@ func (m message) String() string {
 		return fmt.Sprintf("Register(%d, echo %d)", c.Generation, c.Echo)
 	case registration.UnregisterTopic:
 		return fmt.Sprintf("Unregister(%d)", c.Generation)
+	default: // for the mirror
+		return fmt.Sprintf("%T%+v", m.toMirror, m.toMirror)
 	}
-	return fmt.Sprintf("%T%+v", m.toMirror, m.toMirror)
 }

@@ -40,6 +40,7 @@ func (p *pact) noteLedger(ev registration.Event) {
 		}
 	case registration.TopicUnregistered:
 		p.say("   the ledger unregisters it: generation %d", ev.Generation)
+	default: // no release is made or undone
 	}
 }
 
@@ -64,6 +65,8 @@ func (p *pact) performLedger(e registration.Effect) {
 	case registration.UnregisterAnswered:
 		p.send(message{toMirror: mirror.UnregisterAnswered{Topic: pactTopic, Generation: core.Generation(e.Ref), Code: e.Code, Newest: e.Newest, LEO: e.LEO}})
 	case registration.ReleaseAnswered, registration.Described, registration.ArmTimer:
+	case registration.NotifyLifted, registration.SupersedeAnswered:
+		panic(fmt.Sprintf("model: %T, but nothing is held or handed over here", e))
 	default:
 		panic(fmt.Sprintf("model: %T", e))
 	}
@@ -126,6 +129,8 @@ func (p *pact) performMirror(e mirror.Effect) {
 			Ref: core.RequestID(e.Generation), Key: pactKey, Topic: e.Topic, Name: e.Name, Generation: e.Generation, Source: registration.Source{Known: true, Name: "t", Partitions: 1},
 		}})
 	case mirror.TopicsAnswered, mirror.Answered, mirror.WatchSource, mirror.ArmTimer, mirror.Described:
+	case mirror.FencePartition, mirror.GrowLocalTopic, mirror.RaiseEpoch, mirror.RefreshSource, mirror.SendSupersede, mirror.WritePidReset:
+		panic(fmt.Sprintf("model: %T, but nothing grows, stops or is handed over here", e))
 	default:
 		panic(fmt.Sprintf("model: %T", e))
 	}

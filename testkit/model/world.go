@@ -114,8 +114,13 @@ func (l letter) epoch() core.LeaderEpoch {
 	case partition.Replicate:
 		return c.Epoch
 	default:
-		panic(fmt.Sprintf("model: %T and %T between brokers", l.hw, l.cmd))
+		return l.stray()
 	}
+}
+
+// stray: nothing else travels between brokers.
+func (l letter) stray() core.LeaderEpoch {
+	panic(fmt.Sprintf("model: %T and %T between brokers", l.hw, l.cmd))
 }
 
 type proposal struct {

@@ -53,7 +53,7 @@ func (p *process) performController(f controller.Effect) {
 		if b := p.broker(e.Replica); b != nil {
 			b.drop(e.ID)
 		}
-	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.ProducerIDs:
+	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
 	default:
 		panic(fmt.Sprintf("sim: unknown controller effect %T", f))
 	}
@@ -72,6 +72,8 @@ func (p *process) spawnRegistration() {
 				p.ledger = e.Ledger
 			case registration.NotifyReleased:
 				p.inlet.released(e.Key, e.Number, e.Topics)
+			case registration.NotifyLifted:
+				panic("sim: no operator holds a release here")
 			case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:
 			default:
 				panic(fmt.Sprintf("sim: unknown registration effect %T", f))
@@ -153,6 +155,8 @@ func (p *process) performMirror(self *mirrorActor, f mirror.Effect) {
 		if p.attached {
 			p.sendSupersede(e)
 		}
+	case mirror.GrowLocalTopic, mirror.RefreshSource:
+		panic("sim: no topic grows here")
 	case mirror.Answered, mirror.ArmTimer, mirror.Described, mirror.TopicsAnswered:
 	default:
 		panic(fmt.Sprintf("sim: unknown mirror effect %T", f))

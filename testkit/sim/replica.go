@@ -8,6 +8,7 @@ import (
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
 )
 
@@ -301,6 +302,8 @@ func (r *replica) performHighWatermark(f highwater.Effect) {
 		r.publishGates(e)
 	case highwater.GateApplied:
 		p.registration.tell(reportGate(r.id, e))
+	case highwater.ConfirmAddition:
+		p.registration.tell(registration.ReportAddition{Key: e.Key, ID: r.id, Epoch: e.Epoch})
 	case highwater.NoteStamp:
 		r.highwater.tell(highwater.StampDurable{Number: e.Number})
 	case highwater.ArmTimer:
