@@ -64,6 +64,8 @@ func (h *house) fill(topic string, n, size int) core.TopicID {
 			h.t.Fatal(perr.Code(got.ErrorCode))
 		}
 	}
+	// Readers see what is acknowledged once its ledger entry is on disk.
+	waitFor(h.t, "all of "+topic+" below HW", func() bool { return h.listOffset(topic, askLatest).Offset == int64(n) })
 	return id
 }
 
@@ -304,7 +306,11 @@ func TestStrangersReportNothing(t *testing.T) {
 	ft.Partitions = append(ft.Partitions, fp)
 	floors.Topics = append(floors.Topics, ft)
 	r.MirrorReplicaInfo.Floors = &floors
-	got := h.fetch(r, 20)
+	var got []messages.FetchResponsePartition
+	waitFor(t, "the HW of what was acknowledged", func() bool { // it is shown once its ledger entry is on disk
+		got = h.fetch(r, 20)
+		return got[0].Evidence != nil && got[1].Evidence != nil && got[0].Evidence.HighWatermark == 2 && got[1].Evidence.HighWatermark == 2
+	})
 	if perr.Code(got[0].ErrorCode) != perr.InvalidSyncRegistration || len(got[0].Records) > 0 {
 		t.Errorf("the reported partition: %s with %d bytes", perr.Code(got[0].ErrorCode), len(got[0].Records))
 	}
