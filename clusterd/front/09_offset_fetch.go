@@ -12,7 +12,7 @@ import (
 )
 
 // OffsetFetch v1–10. v2 brings "all partitions" and an error for the whole answer, v5 leader epochs,
-// v6 is flexible, v7 require-stable (every offset is stable here: there are no transactions), v8 many
+// v6 is flexible, v7 require-stable (UNSTABLE_OFFSET_COMMIT while a transaction may change a position), v8 many
 // groups, v9 member epochs, v10 topic ids. A group never seen is no error (compat-K1).
 
 func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
@@ -28,7 +28,7 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 	for i := range r.Groups {
 		rg, out := &r.Groups[i], &resp.Groups[i]
 		out.Group = rg.Group
-		cmd := group.OffsetFetch{Group: rg.Group}
+		cmd := group.OffsetFetch{Group: rg.Group, RequireStable: r.RequireStable}
 		if rg.Topics != nil {
 			cmd.Topics = []group.TopicPartitions{}
 		}
@@ -64,6 +64,7 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 				for _, o := range list {
 					p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
 					p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = o.Partition, int64(o.Offset), int32(o.LeaderEpoch), &o.Metadata
+					p.ErrorCode = int16(o.Code)
 					t.Partitions = append(t.Partitions, p)
 				}
 				out.Topics = append(out.Topics, t)
@@ -110,7 +111,7 @@ func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.O
 // offsetFetchOne serves the versions that ask for one group. Before v2 an error has no place but each
 // partition (compat-G06).
 func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, resp *kmsg.OffsetFetchResponse, slot *Slot) {
-	cmd := group.OffsetFetch{Group: r.Group}
+	cmd := group.OffsetFetch{Group: r.Group, RequireStable: r.RequireStable}
 	if r.Topics != nil || r.Version < 2 {
 		cmd.Topics = []group.TopicPartitions{}
 	}
@@ -139,7 +140,8 @@ func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, res
 			for _, o := range list {
 				p := kmsg.NewOffsetFetchResponseTopicPartition()
 				p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = o.Partition, int64(o.Offset), int32(o.LeaderEpoch), &o.Metadata
-				if r.Version < 2 {
+				p.ErrorCode = int16(o.Code)
+				if r.Version < 2 && code != perr.None {
 					p.ErrorCode = int16(code)
 				}
 				t.Partitions = append(t.Partitions, p)

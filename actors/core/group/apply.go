@@ -12,7 +12,12 @@ func apply(s *State, ev Event) {
 		c := s.hard(ev.Group)
 		for _, o := range ev.Offsets {
 			s.put(c, o)
+			s.overtake(ev.Group, o)
 		}
+	case TxnOffsetsStored:
+		s.storePending(ev)
+	case TxnOffsetsSettled:
+		s.settlePending(ev)
 	case SettingsChanged:
 		s.settings = ev.Settings
 	case MembershipChanged:

@@ -123,12 +123,14 @@ type OffsetToCommit struct {
 	Metadata    string
 }
 
-// OffsetFetch reads offsets. A group never seen answers Unknown everywhere and no error (K1). There
-// are no transactions here, so every stored offset is stable. Answered by OffsetsFetched.
+// OffsetFetch reads offsets. A group never seen answers Unknown everywhere and no error (K1). Answered by
+// OffsetsFetched.
 type OffsetFetch struct {
 	Ref    core.RequestID
 	Group  string
 	Topics []TopicPartitions // nil: all that is stored
+	// RequireStable refuses positions that an open transaction may change (KIP-447).
+	RequireStable bool
 }
 
 // TopicPartitions asks for some partitions of a topic. ID, when not zero, must be the one the offset

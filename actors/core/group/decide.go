@@ -25,6 +25,10 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.commit(c, now)
 	case OffsetFetch:
 		return s.fetch(c)
+	case TxnOffsetCommit:
+		return s.commitInTxn(c, now)
+	case EndTxnOffsets:
+		return s.endTxn(c)
 	case DescribeGroup:
 		return s.describe(c, now.Mono)
 	case ListGroups:

@@ -80,6 +80,7 @@ type FetchedOffset struct {
 	Offset      core.Offset
 	LeaderEpoch core.LeaderEpoch
 	Metadata    string
+	Code        perr.Code // UNSTABLE_OFFSET_COMMIT: a transaction is about to change it
 }
 
 // Described answers DescribeGroup. A group that does not exist has Found false and State Dead: up to

@@ -353,10 +353,161 @@ func (m *GroupRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// TxnOffsetRecord is one position that a transaction has not committed yet.
+type TxnOffsetRecord struct {
+	// Whose transaction it is.
+	ProducerID int64
+	// The position.
+	Offset OffsetRecord
+}
+
+// Default sets every field to its default.
+func (m *TxnOffsetRecord) Default() {
+	*m = TxnOffsetRecord{}
+	m.Offset.Default()
+}
+
+func (m *TxnOffsetRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = m.Offset.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TxnOffsetRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ProducerID = r.Int64()
+	m.Offset.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TxnOffsetsStored says that positions wait for the end of a transaction.
+type TxnOffsetsStored struct {
+	// The group.
+	Group string
+	// Whose transaction it is.
+	ProducerID int64
+	// The positions.
+	Offsets []OffsetRecord
+}
+
+// Default sets every field to its default.
+func (m *TxnOffsetsStored) Default() {
+	*m = TxnOffsetsStored{}
+}
+
+func (m *TxnOffsetsStored) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = wire.AppendArrayLen(b, len(m.Offsets), flexible)
+	for i := range m.Offsets {
+		b = m.Offsets[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TxnOffsetsStored) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.ProducerID = r.Int64()
+	if n := r.ArrayLen(flexible, 43); n > 0 {
+		m.Offsets = make([]OffsetRecord, n)
+		for i := range m.Offsets {
+			m.Offsets[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TxnOffsetsSettled says that the transaction of a producer has ended in a group.
+type TxnOffsetsSettled struct {
+	// The group.
+	Group string
+	// The producer.
+	ProducerID int64
+	// Its positions count; else they are forgotten.
+	Commit bool
+}
+
+// Default sets every field to its default.
+func (m *TxnOffsetsSettled) Default() {
+	*m = TxnOffsetsSettled{}
+}
+
+func (m *TxnOffsetsSettled) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = wire.AppendBool(b, m.Commit)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TxnOffsetsSettled) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.ProducerID = r.Int64()
+	m.Commit = r.Bool()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TxnGroupRecord is what transactions hold of one group.
+type TxnGroupRecord struct {
+	// Its id.
+	Group string
+	// In the order they were stored.
+	Offsets []TxnOffsetRecord
+}
+
+// Default sets every field to its default.
+func (m *TxnGroupRecord) Default() {
+	*m = TxnGroupRecord{}
+}
+
+func (m *TxnGroupRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendArrayLen(b, len(m.Offsets), flexible)
+	for i := range m.Offsets {
+		b = m.Offsets[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TxnGroupRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	if n := r.ArrayLen(flexible, 52); n > 0 {
+		m.Offsets = make([]TxnOffsetRecord, n)
+		for i := range m.Offsets {
+			m.Offsets[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all groups of a shard.
 type Snapshot struct {
 	// By id.
 	Groups []GroupRecord
+	// Positions of open transactions, by group.
+	Pending []TxnGroupRecord
 }
 
 // Default sets every field to its default.
@@ -368,6 +519,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Groups), flexible)
 	for i := range m.Groups {
 		b = m.Groups[i].appendTo(b, version, flexible)
+	}
+	if version >= 1 {
+		b = wire.AppendArrayLen(b, len(m.Pending), flexible)
+		for i := range m.Pending {
+			b = m.Pending[i].appendTo(b, version, flexible)
+		}
 	}
 	if flexible {
 		b = append(b, 0)
@@ -381,6 +538,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 		m.Groups = make([]GroupRecord, n)
 		for i := range m.Groups {
 			m.Groups[i].readFrom(r, version, flexible)
+		}
+	}
+	if version >= 1 {
+		if n := r.ArrayLen(flexible, 3); n > 0 {
+			m.Pending = make([]TxnGroupRecord, n)
+			for i := range m.Pending {
+				m.Pending[i].readFrom(r, version, flexible)
+			}
 		}
 	}
 	if flexible {
@@ -397,6 +562,12 @@ func (AssignmentCommitted) isDurable() {}
 func (OffsetsStored) isEvent()   {}
 func (OffsetsStored) isDurable() {}
 
+func (TxnOffsetsStored) isEvent()   {}
+func (TxnOffsetsStored) isDurable() {}
+
+func (TxnOffsetsSettled) isEvent()   {}
+func (TxnOffsetsSettled) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -406,6 +577,10 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 271), 0), 0, true)
 	case OffsetsStored:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 272), 0), 0, true)
+	case TxnOffsetsStored:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 0), 0, true)
+	case TxnOffsetsSettled:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 291), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("group: %T is not a durable event of this machine", e))
 	}
@@ -430,6 +605,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e OffsetsStored
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 290 && version >= 0 && version <= 0: // TxnOffsetsStored
+		var e TxnOffsetsStored
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 291 && version >= 0 && version <= 0: // TxnOffsetsSettled
+		var e TxnOffsetsSettled
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("group: event id %d version %d is unknown to this program", id, version)
 	}
@@ -441,14 +624,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 0), 0, true)
+	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 0) {
+	if r.Err() == nil && (version < 0 || version > 1) {
 		return fmt.Errorf("group: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -37,6 +37,9 @@ func (s *State) snapshot() []byte {
 		out.Groups = append(out.Groups, GroupRecord{Group: name, Generation: c.generation, Assigned: c.assigned,
 			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader, Members: c.members, Offsets: c.sorted()})
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.pending)) {
+		out.Pending = append(out.Pending, TxnGroupRecord{Group: name, Offsets: s.pending[name]})
+	}
 	return out.AppendTo(nil)
 }
 
@@ -53,6 +56,9 @@ func restore(_ string, b []byte) (*State, error) {
 		for _, o := range g.Offsets {
 			s.put(c, o)
 		}
+	}
+	for _, g := range in.Pending {
+		s.hold(g.Group, g.Offsets)
 	}
 	return s, nil
 }

@@ -96,11 +96,19 @@ func (s *State) fetch(c OffsetFetch) outcome {
 	}
 	if c.Topics == nil {
 		for _, o := range stored.sorted() {
+			if c.RequireStable && s.unstable(c.Group, position{o.Topic, o.Partition}) {
+				out.Offsets = append(out.Offsets, unstable(o.Topic, o.Partition))
+				continue
+			}
 			out.Offsets = append(out.Offsets, fetched(o))
 		}
 	}
 	for _, t := range c.Topics {
 		for _, p := range t.Partitions {
+			if c.RequireStable && s.unstable(c.Group, position{t.Topic, p}) {
+				out.Offsets = append(out.Offsets, unstable(t.Topic, p))
+				continue
+			}
 			o, found := stored.offsets[position{t.Topic, p}]
 			if !found || matchTopicID && !sameTopic(o.ID, t.ID) {
 				out.Offsets = append(out.Offsets, FetchedOffset{Topic: t.Topic, Partition: p, Offset: core.Unknown, LeaderEpoch: core.NoEpoch})

@@ -8,4 +8,5 @@ const (
 	keepMembersOnRestart = true // D25: a stable group survives a restart without a rebalance
 	boundGroups          = true // I61: what members say and commit is bounded per shard
 	matchTopicID         = true // F34: offsets belong to the topic's id, not to its name
+	pendingUntilTheEnd   = true // T13: offsets of a transaction count with its records, and are unstable until then
 )

@@ -10,4 +10,5 @@ var (
 	keepMembersOnRestart = rules.Kept("D25 keepMembersOnRestart")
 	boundGroups          = rules.Kept("I61 boundGroups")
 	matchTopicID         = rules.Kept("F34 matchTopicID")
+	pendingUntilTheEnd   = rules.Kept("T13 pendingUntilTheEnd")
 )

@@ -23,7 +23,9 @@ func Shard(group string) int32 {
 // State has a hard part, groups, and a soft part, the rest.
 type State struct {
 	groups map[string]*committed
-	kept   int64 // bytes of groups and their offsets, by bounds.go; follows from groups
+	// pending are positions of open transactions by group, in the order they were stored.
+	pending map[string][]TxnOffsetRecord
+	kept    int64 // bytes of groups and their offsets, by bounds.go; follows from groups and pending
 
 	settings Settings
 	live     map[string]*live
@@ -85,7 +87,7 @@ const ms = int64(1_000_000)
 const newMemberJoin = 300_000 * ms
 
 func newState() *State {
-	return &State{groups: map[string]*committed{}, settings: DefaultSettings(), live: map[string]*live{}}
+	return &State{groups: map[string]*committed{}, pending: map[string][]TxnOffsetRecord{}, settings: DefaultSettings(), live: map[string]*live{}}
 }
 
 func newCommitted() *committed { return &committed{offsets: map[position]OffsetRecord{}} }

@@ -1,0 +1,204 @@
+package group
+
+import (
+	"slices"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
+
+// Offsets of a transaction wait beside the group until its transaction coordinator says how it ended; nobody reads
+// them before (KIP-98, KIP-447). That the transaction is open, and whose it is, its coordinator has checked: it
+// hands over commits and ends in order, so no position is stored after the end of its transaction.
+
+// TxnOffsetCommit stores offsets as part of a transaction. Answered by OffsetsCommitted.
+type TxnOffsetCommit struct {
+	Ref        core.RequestID
+	Group      string
+	ProducerID int64
+	Generation int32  // -1: not stated (before v3)
+	MemberID   string // "": not stated
+	InstanceID *string
+	Offsets    []OffsetToCommit
+}
+
+// EndTxnOffsets ends the transaction of a producer in one group. Answered by TxnOffsetsEnded, also when it has
+// ended before.
+type EndTxnOffsets struct {
+	Ref        core.RequestID
+	Group      string
+	ProducerID int64
+	Commit     bool
+}
+
+// TxnOffsetsEnded answers EndTxnOffsets.
+type TxnOffsetsEnded struct{ Ref core.RequestID }
+
+// ReplyTo names the request.
+func (e TxnOffsetsEnded) ReplyTo() core.RequestID { return e.Ref }
+
+func (TxnOffsetCommit) isCommand() {}
+func (EndTxnOffsets) isCommand()   {}
+func (TxnOffsetsEnded) isEffect()  {}
+
+func (s *State) commitInTxn(c TxnOffsetCommit, now core.Now) outcome {
+	var out outcome
+	codes := make([]perr.Code, len(c.Offsets))
+	answered := OffsetsCommitted{Ref: c.Ref, Codes: codes}
+	if code := s.checkTxnCommit(c, now.Mono); code != 0 {
+		for i := range codes {
+			codes[i] = code
+		}
+		answer(&out, answered)
+		return out
+	}
+	ev := TxnOffsetsStored{Group: c.Group, ProducerID: c.ProducerID}
+	kept := s.kept
+	if s.groups[c.Group] == nil {
+		kept += groupBytes(c.Group)
+	}
+	for i, o := range c.Offsets {
+		if len(o.Metadata) > int(s.settings.MaxMetadataBytes) {
+			codes[i] = perr.OffsetMetadataTooLarge
+			continue
+		}
+		r := OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall}
+		if kept += r.bytes(); boundGroups && kept > s.settings.MaxShardBytes {
+			codes[i] = perr.InvalidCommitOffsetSize
+			kept -= r.bytes()
+			continue
+		}
+		ev.Offsets = append(ev.Offsets, r)
+	}
+	if len(ev.Offsets) > 0 {
+		out.Events = append(out.Events, ev)
+	}
+	if l := s.live[c.Group]; l != nil && l.members[c.MemberID] != nil {
+		out.Events = append(out.Events, MemberSeen{Group: c.Group, Member: c.MemberID, Deadline: now.Mono + l.members[c.MemberID].sessionMs*ms})
+	}
+	answer(&out, answered)
+	return out
+}
+
+// checkTxnCommit fences members that the group has replaced. Unlike a plain commit, one that names no member is
+// taken while there are members (clients before KIP-447), and a rebalance under way does not stop it.
+func (s *State) checkTxnCommit(c TxnOffsetCommit, now int64) perr.Code {
+	if c.Generation < 0 && c.MemberID == "" && c.InstanceID == nil {
+		return 0
+	}
+	if !s.known(c.Group) {
+		if c.Generation < 0 {
+			return 0
+		}
+		return perr.IllegalGeneration
+	}
+	l := s.current(c.Group, now)
+	if c.Generation < 0 && l.phase == Empty {
+		return 0
+	}
+	switch code := l.fence(c.MemberID, c.InstanceID); {
+	case code != 0:
+		return code
+	case c.Generation != l.generation:
+		return perr.IllegalGeneration
+	default:
+		return 0
+	}
+}
+
+func (s *State) endTxn(c EndTxnOffsets) outcome {
+	var out outcome
+	if slices.ContainsFunc(s.pending[c.Group], func(r TxnOffsetRecord) bool { return r.ProducerID == c.ProducerID }) {
+		out.Events = append(out.Events, TxnOffsetsSettled{Group: c.Group, ProducerID: c.ProducerID, Commit: c.Commit})
+	}
+	answer(&out, TxnOffsetsEnded{Ref: c.Ref})
+	return out
+}
+
+func (r TxnOffsetRecord) at() position { return position{r.Offset.Topic, r.Offset.Partition} }
+
+// unstable reports whether a transaction may still change a position.
+func (s *State) unstable(group string, at position) bool {
+	return pendingUntilTheEnd && slices.ContainsFunc(s.pending[group], func(r TxnOffsetRecord) bool { return r.at() == at })
+}
+
+func unstable(topic string, partition int32) FetchedOffset {
+	return FetchedOffset{Topic: topic, Partition: partition, Offset: core.Unknown, LeaderEpoch: core.NoEpoch, Code: perr.UnstableOffsetCommit}
+}
+
+func (s *State) storePending(ev TxnOffsetsStored) {
+	c := s.hard(ev.Group)
+	var list []TxnOffsetRecord
+	for _, o := range ev.Offsets {
+		if !pendingUntilTheEnd {
+			s.put(c, o)
+			continue
+		}
+		s.drop(ev.Group, func(r TxnOffsetRecord) bool {
+			return r.ProducerID == ev.ProducerID && r.at() == position{o.Topic, o.Partition}
+		})
+		list = append(list, TxnOffsetRecord{ProducerID: ev.ProducerID, Offset: o})
+	}
+	s.hold(ev.Group, list)
+}
+
+// settlePending takes the positions of a committed transaction into the group, or forgets those of an aborted one. One
+// that was stored before another of the same position, and whose transaction ends later, is older and does not count.
+func (s *State) settlePending(ev TxnOffsetsSettled) {
+	held := s.pending[ev.Group]
+	ended := func(r TxnOffsetRecord) bool { return r.ProducerID == ev.ProducerID }
+	var gone []TxnOffsetRecord
+	for i, r := range held {
+		switch {
+		case !ended(r):
+			newer := func(o TxnOffsetRecord) bool { return ended(o) && o.at() == r.at() }
+			if ev.Commit && slices.ContainsFunc(held[i+1:], newer) {
+				gone = append(gone, r)
+			}
+		case ev.Commit:
+			s.put(s.hard(ev.Group), r.Offset)
+			gone = append(gone, r)
+		default:
+			gone = append(gone, r)
+		}
+	}
+	s.drop(ev.Group, func(r TxnOffsetRecord) bool {
+		return slices.ContainsFunc(gone, func(o TxnOffsetRecord) bool { return o.ProducerID == r.ProducerID && o.at() == r.at() })
+	})
+}
+
+// overtake forgets what transactions hold of a position that was committed plainly since.
+func (s *State) overtake(group string, o OffsetRecord) {
+	if len(s.pending[group]) > 0 {
+		s.drop(group, func(r TxnOffsetRecord) bool { return r.at() == position{o.Topic, o.Partition} })
+	}
+}
+
+func (s *State) hold(group string, list []TxnOffsetRecord) {
+	if len(list) == 0 {
+		return
+	}
+	held := s.pending[group]
+	s.pending[group] = append(held[:len(held):len(held)], list...)
+	for i := range list {
+		s.kept += list[i].Offset.bytes()
+	}
+}
+
+// drop replaces the list of a group: slices that were handed out are never changed.
+func (s *State) drop(group string, gone func(TxnOffsetRecord) bool) {
+	var left []TxnOffsetRecord
+	for _, r := range s.pending[group] {
+		if gone(r) {
+			s.kept -= r.Offset.bytes()
+		} else {
+			left = append(left, r)
+		}
+	}
+	if len(left) == 0 {
+		delete(s.pending, group)
+	} else {
+		s.pending[group] = left
+	}
+}
