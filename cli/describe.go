@@ -89,7 +89,6 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		topics.print(w)
 		fmt.Fprintln(w)
 		printPartitions(w, rows)
-		printCandidates(w)
 		return c.describeSources(ctx, w, cl)
 	}
 	return nil

@@ -24,6 +24,7 @@ var errUnwanted = errors.New("not as wanted")
 
 type program struct {
 	Mirrors    mirrorsCommand    `cmd:"" help:"Create, start, stop, alter, describe and release mirrors (the KIP's flags)."`
+	Targets    targetsCommand    `cmd:"" help:"Ask every destination of a lost source which of them to fail over to."`
 	Brokers    brokersCommand    `cmd:"" help:"List, stop and start the logical brokers of a clusterd."`
 	Partitions partitionsCommand `cmd:"" help:"Decide about partitions that nobody may lead."`
 	Journal    journalCommand    `cmd:"" help:"Dump, verify and rebuild journals."`

@@ -67,7 +67,6 @@ func (c *mirrorsCommand) preview(ctx context.Context, w io.Writer, cl *admin.Cli
 			fmt.Fprintf(w, "Topic %s: %s\n", printable(r.Topic), printable(text))
 		}
 	}
-	printCandidates(w)
 	return nil
 }
 

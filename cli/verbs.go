@@ -5,22 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"lockstep/protocol/admin"
 	"lockstep/protocol/messages"
 )
-
-// candidates is how the destinations of one source compare as targets of a failover (ruling C15).
-const candidates = "To choose among several destinations of one source, compare --failover --preview of each, partition by partition: " +
-	"ARMED before UNARMED; among ARMED the higher SOURCE-EPOCH, then the higher FLOOR; among UNARMED the later T, then the higher SOURCE-EPOCH, " +
-	"then the higher FLOOR. Never by LOG-END: it counts records that were never acknowledged."
-
-// printCandidates says it where people choose.
-func printCandidates(w io.Writer) {
-	fmt.Fprintf(w, "\n%s\n", strings.Join(wrap(candidates, screen), "\n"))
-}
 
 // verbRow is what became of one topic, as JSON.
 type verbRow struct {

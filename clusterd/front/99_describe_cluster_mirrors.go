@@ -70,20 +70,29 @@ func (f *Front) describeMirroredTopic(t mirror.TopicDescription) messages.Descri
 		at.ClaimTimeMs, _ = claim(p.T)
 		at.FailingSinceMs = known(p.FailingSinceWall)
 		at.SourceEpoch, at.LastMirrorEpoch = int32(p.SourceEpoch), int32(p.LastMirroredEpoch)
-		at.Floor, at.SourceEnd = int64(max(p.Floor, f.ownFloor(core.PartitionID{Topic: t.Topic, Index: p.Partition}))), int64(p.SourceEnd)
+		at.SourceEnd, at.GatedIn, at.Refused = int64(p.SourceEnd), int32(p.GatedIn), p.Refused
+		if t.Phase != mirror.Stopped {
+			f.addOwn(&at, core.PartitionID{Topic: t.Topic, Index: p.Partition})
+		}
 		out.Partitions = append(out.Partitions, at)
 	}
 	return out
 }
 
-// ownFloor is what our leader has published, which may be newer than what the source accepted.
-func (f *Front) ownFloor(id core.PartitionID) core.Offset {
-	if leader, ok := f.cluster.Leader(id); ok {
-		if floor, published := leader.Floor(); published {
-			return floor.Floor
-		}
+// addOwn states what our own leader knows, source or no source: under which source epoch its log stands, where it
+// ends, and the floor in that epoch. A floor of another epoch than the one beside it would be compared as if it
+// were of that one (C15).
+func (f *Front) addOwn(at *messages.DescribeClusterMirrorsResponsePartition, id core.PartitionID) {
+	leader, ok := f.cluster.Leader(id)
+	if !ok {
+		return
 	}
-	return core.Unknown
+	view := leader.View()
+	at.SourceEpoch = int32(max(view.Adopted, core.NoEpoch))
+	at.DestinationOffset = max(at.DestinationOffset, int64(view.LEO))
+	if floor, published := leader.Floor(); published && floor.SourceEpoch == view.Adopted {
+		at.Floor = int64(floor.Floor)
+	}
 }
 
 // claim renders T; -1 says that there is none.

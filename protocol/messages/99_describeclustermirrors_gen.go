@@ -222,6 +222,10 @@ type DescribeClusterMirrorsResponsePartition struct {
 	Floor int64
 	// Where the source ended at a stop or switchover; -1: not stated.
 	SourceEnd int64
+	// Newest source epoch whose leader was seen to gate on us since armed (C15).
+	GatedIn int32
+	// The source has said since that it does not gate.
+	Refused bool
 }
 
 // Default sets every field to its default.
@@ -237,6 +241,7 @@ func (m *DescribeClusterMirrorsResponsePartition) Default() {
 	m.LastMirrorEpoch = -1
 	m.Floor = -1
 	m.SourceEnd = -1
+	m.GatedIn = -1
 }
 
 // NewDescribeClusterMirrorsResponsePartition makes one with every field at its default.
@@ -277,6 +282,12 @@ func (m *DescribeClusterMirrorsResponsePartition) appendTo(b []byte, version int
 			tags++
 		}
 		if m.SourceEnd != -1 {
+			tags++
+		}
+		if m.GatedIn != -1 {
+			tags++
+		}
+		if m.Refused {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -325,6 +336,18 @@ func (m *DescribeClusterMirrorsResponsePartition) appendTo(b []byte, version int
 		if m.SourceEnd != -1 {
 			b = wire.AppendTag(b, 10031, func(b []byte) []byte {
 				b = wire.AppendInt64(b, m.SourceEnd)
+				return b
+			})
+		}
+		if m.GatedIn != -1 {
+			b = wire.AppendTag(b, 10032, func(b []byte) []byte {
+				b = wire.AppendInt32(b, m.GatedIn)
+				return b
+			})
+		}
+		if m.Refused {
+			b = wire.AppendTag(b, 10033, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Refused)
 				return b
 			})
 		}
@@ -383,6 +406,16 @@ func (m *DescribeClusterMirrorsResponsePartition) readFrom(r *wire.Reader, versi
 			case tag == 10031:
 				func(r *wire.Reader) {
 					m.SourceEnd = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10032:
+				func(r *wire.Reader) {
+					m.GatedIn = r.Int32()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10033:
+				func(r *wire.Reader) {
+					m.Refused = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

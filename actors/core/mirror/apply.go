@@ -61,6 +61,8 @@ func topicOf(ev Event) core.TopicID {
 		return ev.Topic
 	case PartitionArmed:
 		return ev.Topic
+	case PartitionGated:
+		return ev.Topic
 	case TopicPromoted:
 		return ev.Topic
 	case ClaimConfirmed:
@@ -135,7 +137,9 @@ func (t *topic) apply(ev Event) {
 		t.admit(ev.Epoch)
 	case PartitionArmed:
 		p := &t.Partitions[ev.Partition]
-		p.Armed, p.From = true, ev.GateStart
+		p.Armed, p.From, p.GatedIn = true, ev.GateStart, ev.SourceEpoch
+	case PartitionGated:
+		t.Partitions[ev.Partition].GatedIn = ev.SourceEpoch
 	case TopicPromoted:
 		t.Phase, t.Recovery, t.RetryAttempt, t.Text = int8(Sync), false, 0, ""
 	case ClaimConfirmed:
@@ -241,7 +245,8 @@ func (t *topic) released(n core.ReleaseNumber) {
 // disarm forgets what held under another registration, for other data, or while the source gated.
 func (t *topic) disarm() {
 	for i := range t.Partitions {
-		t.Partitions[i].Armed, t.Partitions[i].From = false, core.Unknown
+		p := &t.Partitions[i]
+		p.Armed, p.From, p.GatedIn = false, core.Unknown, core.NoEpoch
 		l := &t.live[i]
 		l.gateEpoch, l.gateStart, l.claim, l.floor = core.NoEpoch, core.Unknown, ClaimTime{}, core.Unknown
 	}

@@ -37,10 +37,20 @@ func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome
 			SourceEpoch: c.SourceEpoch, GateStart: start, Floor: c.Floor,
 		})
 	}
+	w.gatedIn(c.ID.Index, c.SourceEpoch)
 	w.happen(seen)
 	w.sawEra(c.Era)
 	w.promoted()
 	return w.out
+}
+
+// gatedIn keeps in which source epoch an armed partition was last seen to be gated. A log stands under a source epoch
+// before anybody knows whether its leader gates, and a copy of an epoch that did not gate must not be preferred to
+// an older one that did, not after a restart either (C15, model T4).
+func (w *turn) gatedIn(i int32, epoch core.LeaderEpoch) {
+	if p := w.t.Partitions[i]; p.Armed && epoch > p.GatedIn && journalGatedEpoch {
+		w.happen(PartitionGated{Topic: w.t.Topic, Partition: i, SourceEpoch: epoch})
+	}
 }
 
 // endUnknownGate: the source gates on us under a registration that this journal knows nothing of, because it was

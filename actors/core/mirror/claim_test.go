@@ -201,3 +201,25 @@ func TestTheBrokersLeaseAndDemoteTimeoutCountForItsMirrors(t *testing.T) {
 		t.Fatalf("with a setting of its own: lease %d, repeat %d", l, r)
 	}
 }
+
+// C15, model T4: a log stands under a new source epoch before anybody knows whether its leader gates. In which epoch it was
+// last seen to gate is kept over a restart, and ends with the registration.
+func TestTheEpochThatGatedIsKept(t *testing.T) {
+	d := synced(t)
+	gated := func(want core.LeaderEpoch) {
+		t.Helper()
+		if got := d.describe().Partitions[0].GatedIn; got != want {
+			t.Errorf("gated in epoch %d, want %d", got, want)
+		}
+	}
+	gated(5)
+	newer := evidenceAt(0, 1, d.now.Mono, 500_000)
+	newer.SourceEpoch = 6
+	d.do(newer)
+	d.restart()
+	gated(6)
+	d.do(evidenceAt(0, 1, d.now.Mono, 600_000)) // of the old leader, late
+	gated(6)
+	d.do(ReportReleased{Number: 9, Topics: []core.TopicID{topicA}})
+	gated(core.NoEpoch)
+}

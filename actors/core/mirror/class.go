@@ -110,6 +110,7 @@ func (w *turn) answered(c ReportProgress) {
 	if !t.Partitions[i].Armed {
 		w.happen(PartitionArmed{Topic: t.Topic, Partition: i, SourceEpoch: c.SourceEpoch, GateStart: l.gateStart, Floor: c.Floor})
 	}
+	w.gatedIn(i, c.SourceEpoch)
 	// Rounded down: T must not lie behind the instant at which the fetch left.
 	wall := w.now.Wall - (w.now.Mono-c.Asked+999_999)/1e6
 	w.happen(EvidenceReported{At: w.now.Mono, SentWall: wall, Evidence: ReportEvidence{

@@ -107,7 +107,7 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 	d := PartitionDescription{
 		Partition: int32(i), State: t.phase().String(), SourceOffset: core.Unknown, DestinationOffset: core.Unknown, Lag: -1,
 		Armed: p.Armed, ZeroRPOFrom: p.From, T: l.claim, RetryAttempt: l.failures, ErrorMessage: l.text,
-		SourceEpoch: core.NoEpoch, LastMirroredEpoch: p.LME,
+		SourceEpoch: core.NoEpoch, GatedIn: p.GatedIn, Refused: l.refusedAt != 0, LastMirroredEpoch: p.LME,
 		Floor: l.floor, SourceEnd: p.StopAt,
 	}
 	if t.class() == ClassReported && reportedIsNotZeroRPO {

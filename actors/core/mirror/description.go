@@ -64,5 +64,7 @@ type PartitionDescription struct {
 	SourceEpoch       core.LeaderEpoch
 	LastMirroredEpoch core.LeaderEpoch // NoEpoch until stopped
 	Floor             core.Offset      // that the source has accepted since start; Unknown: none
+	GatedIn           core.LeaderEpoch // newest source epoch whose leader was seen to gate on us since Armed; NoEpoch: none
+	Refused           bool             // the source has said since that it does not gate
 	SourceEnd         core.Offset      // where the source ended at a stop or switchover; Unknown: not stated
 }

@@ -70,11 +70,14 @@ type PartitionRecord struct {
 	Text string
 	// An operator has accepted the source's history, and the partition does not stand under it yet.
 	Accept bool
+	// Newest source epoch whose leader was seen to gate on us since the partition is armed; -1 before.
+	GatedIn core.LeaderEpoch
 }
 
 // Default sets every field to its default.
 func (m *PartitionRecord) Default() {
 	*m = PartitionRecord{}
+	m.GatedIn = -1
 }
 
 func (m *PartitionRecord) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -92,6 +95,9 @@ func (m *PartitionRecord) appendTo(b []byte, version int16, flexible bool) []byt
 	b = wire.AppendString(b, m.Text, flexible)
 	if version >= 1 {
 		b = wire.AppendBool(b, m.Accept)
+	}
+	if version >= 2 {
+		b = wire.AppendInt32(b, int32(m.GatedIn))
 	}
 	if flexible {
 		b = append(b, 0)
@@ -116,6 +122,9 @@ func (m *PartitionRecord) readFrom(r *wire.Reader, version int16, flexible bool)
 	if version >= 1 {
 		m.Accept = r.Bool()
 	}
+	if version >= 2 {
+		m.GatedIn = core.LeaderEpoch(r.Int32())
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -125,6 +134,9 @@ func (*PartitionRecord) least(version int16, flexible bool) int {
 	n := 40
 	if version >= 1 {
 		n += 1
+	}
+	if version >= 2 {
+		n += 4
 	}
 	return max(n, 1)
 }
@@ -681,6 +693,41 @@ func (m *PartitionArmed) readFrom(r *wire.Reader, version int16, flexible bool) 
 	m.SourceEpoch = core.LeaderEpoch(r.Int32())
 	m.GateStart = core.Offset(r.Int64())
 	m.Floor = core.Offset(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PartitionGated says that the leader of another source epoch gates on an armed partition (C15).
+type PartitionGated struct {
+	// The topic.
+	Topic core.TopicID
+	// The partition.
+	Partition int32
+	// That epoch.
+	SourceEpoch core.LeaderEpoch
+}
+
+// Default sets every field to its default.
+func (m *PartitionGated) Default() {
+	*m = PartitionGated{}
+}
+
+func (m *PartitionGated) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt32(b, m.Partition)
+	b = wire.AppendInt32(b, int32(m.SourceEpoch))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PartitionGated) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Partition = r.Int32()
+	m.SourceEpoch = core.LeaderEpoch(r.Int32())
 	if flexible {
 		r.SkipTags()
 	}
@@ -1860,6 +1907,9 @@ func (TopicAdmitted) isDurable() {}
 func (PartitionArmed) isEvent()   {}
 func (PartitionArmed) isDurable() {}
 
+func (PartitionGated) isEvent()   {}
+func (PartitionGated) isDurable() {}
+
 func (TopicPromoted) isEvent()   {}
 func (TopicPromoted) isDurable() {}
 
@@ -1971,6 +2021,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 237), 0), 0, true)
 	case PartitionArmed:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 238), 0), 0, true)
+	case PartitionGated:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 266), 0), 0, true)
 	case TopicPromoted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 239), 0), 0, true)
 	case ClaimConfirmed:
@@ -2077,6 +2129,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 238 && version >= 0 && version <= 0: // PartitionArmed
 		var e PartitionArmed
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 266 && version >= 0 && version <= 0: // PartitionGated
+		var e PartitionGated
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 239 && version >= 0 && version <= 0: // TopicPromoted
@@ -2210,14 +2266,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
+	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 1) {
+	if r.Err() == nil && (version < 0 || version > 2) {
 		return fmt.Errorf("mirror: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

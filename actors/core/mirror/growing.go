@@ -8,7 +8,7 @@ import (
 )
 
 // unmirrored is a partition of which nothing is here yet.
-var unmirrored = PartitionRecord{From: core.Unknown, StopAt: core.Unknown, End: core.Unknown, LME: core.NoEpoch}
+var unmirrored = PartitionRecord{From: core.Unknown, StopAt: core.Unknown, End: core.Unknown, LME: core.NoEpoch, GatedIn: core.NoEpoch}
 
 // decidePartitions mirrors partitions that the source has added. They are on record before they exist here, and
 // reported of once they do: only then does the source open them to writers (C11, F36). Partitions never go away, so a

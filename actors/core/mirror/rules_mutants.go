@@ -69,6 +69,7 @@ var (
 	noticeEndsBackOff       = rules.Kept("C4 noticeEndsBackOff")
 	brokerDefaultsCount     = rules.Kept("C4 brokerDefaultsCount")
 	followGrowth            = rules.Kept("C11 followGrowth")
+	journalGatedEpoch       = rules.Kept("C15 journalGatedEpoch")
 	armAdded                = rules.Kept("C2 armAdded")
 	acceptOnce              = rules.Kept("R11 acceptOnce")
 )
