@@ -35,8 +35,8 @@ func (r *Replica) performPartition(f partition.Effect) {
 		r.tail.add(e.Batch)
 	case partition.DropCache:
 		r.tail.dropFrom(e.From)
-	case partition.AckProduce, partition.ArmTimer, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.RefuseProduce, partition.WakeFetch:
+	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
+		partition.ProducersDescribed, partition.RefuseProduce, partition.WakeFetch:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown partition effect %T", f))
@@ -60,9 +60,7 @@ func (r *Replica) askToJoin(leader core.ReplicaID, join partition.JoinLeader) {
 // (I14).
 func (r *Replica) publishView(v partition.View) {
 	if v.IsLeader && v.Role != partition.Mirroring {
-		if known := r.known.shown.upTo(v.LEO); known > v.HW {
-			v.HW, v.LSO, v.Coming = known, known, max(known, v.Coming)
-		}
+		v = v.Shown(r.known.shown.upTo(v.LEO))
 		r.known.shown.raise(v.HW)
 	}
 	r.view.Store(&v)

@@ -60,6 +60,7 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyCreatePartitions:          handler((*Front).createPartitions),
 		messages.KeyUpdateFeatures:            handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:           handler((*Front).describeCluster),
+		messages.KeyDescribeProducers:         handler((*Front).describeProducers),
 		messages.KeyAddTopicsToMirror:         handler((*Front).addTopicsToMirror),
 		messages.KeyStopMirrorTopics:          handler((*Front).stopMirrorTopics),
 		messages.KeyListClusterMirrors:        handler((*Front).listClusterMirrors),

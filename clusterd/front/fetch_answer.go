@@ -141,7 +141,7 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 	below := position(view, until)
 	from := core.Offset(asked.FetchOffset)
 	a.watches = append(a.watches, watch{place: at, replica: replica, until: until, beyond: max(below, from)})
-	a.coming = a.coming || waitForShown && from >= below && until != partition.PositionLEO && view.Coming > from
+	a.coming = a.coming || waitForShown && from >= below && coming(view, until) > from
 	if from >= below || a.budget <= 0 && a.bytes > 0 {
 		return
 	}
@@ -155,6 +155,7 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 		a.refuse(out, perr.KafkaStorageError)
 		return
 	}
+	end := from
 	for i, b := range batches {
 		if b.Last >= below || len(b.Bytes) > room && (i > 0 || a.bytes > 0) {
 			break
@@ -164,10 +165,30 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 			out.Records = []byte{}
 			return
 		}
+		end = b.Last + 1
 		out.Records = append(out.Records, b.Bytes...)
 		room -= len(b.Bytes)
 		a.budget -= len(b.Bytes)
 		a.bytes += len(b.Bytes)
+	}
+	if until == partition.PositionLSO {
+		for _, t := range view.Txns.AbortedIn(from, end) {
+			out.AbortedTransactions = append(out.AbortedTransactions, messages.FetchResponseAbortedTransaction{ProducerId: t.ProducerID, FirstOffset: int64(t.First)})
+		}
+	}
+}
+
+// coming is what position will be once everything that was acknowledged is shown.
+func coming(v partition.View, until partition.Position) core.Offset {
+	switch until {
+	case partition.PositionHW:
+		return v.Coming
+	case partition.PositionLSO:
+		return v.Txns.LSO(v.Coming)
+	case partition.PositionLEO:
+		return core.Unknown
+	default:
+		panic("front: unknown position")
 	}
 }
 

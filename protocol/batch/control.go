@@ -36,6 +36,44 @@ func MirrorPidReset(at int64, keep Keep) Batch {
 		[]Record{{Timestamp: at, Key: key, Value: reset.AppendTo(nil, 1)}})
 }
 
+// Marker is what ends a transaction in one partition.
+type Marker struct {
+	Commit           bool
+	CoordinatorEpoch int32 // -1: written without a coordinator
+}
+
+// EndTxn builds the control batch that ends the transaction of a producer. Base offset and leader epoch are stamped
+// when it is appended. at is Unix ms.
+func EndTxn(at int64, producer int64, epoch int16, m Marker) Batch {
+	kind := ControlAbort
+	if m.Commit {
+		kind = ControlCommit
+	}
+	key := binary.BigEndian.AppendUint16(nil, 0) // version of the key
+	key = binary.BigEndian.AppendUint16(key, uint16(kind))
+	value := binary.BigEndian.AppendUint16(nil, 0) // version of the value
+	value = binary.BigEndian.AppendUint32(value, uint32(m.CoordinatorEpoch))
+	return Build(Batch{Attributes: attrControl | attrTransaction, LeaderEpoch: -1, ProducerID: producer, ProducerEpoch: epoch, BaseSequence: -1},
+		[]Record{{Timestamp: at, Key: key, Value: value}})
+}
+
+// EndOfTxn reads the marker of a control batch; ok is false for batches that are none. A value that is not
+// understood leaves the coordinator's epoch unknown: what counts is the type.
+func (b Batch) EndOfTxn() (m Marker, ok bool) {
+	if !b.IsControl() || b.ProducerID < 0 {
+		return m, false
+	}
+	kind, value, err := b.Control()
+	if err != nil || kind != ControlAbort && kind != ControlCommit {
+		return m, false
+	}
+	m = Marker{Commit: kind == ControlCommit, CoordinatorEpoch: -1}
+	if len(value) >= 6 {
+		m.CoordinatorEpoch = int32(binary.BigEndian.Uint32(value[2:]))
+	}
+	return m, true
+}
+
 // Control reads the one record of a control batch.
 func (b Batch) Control() (kind ControlType, value []byte, err error) {
 	if !b.IsControl() {

@@ -29,6 +29,7 @@ const (
 	KeyElectLeaders              int16 = 43
 	KeyUpdateFeatures            int16 = 57
 	KeyDescribeCluster           int16 = 60
+	KeyDescribeProducers         int16 = 61
 	KeyAddTopicsToMirror         int16 = 95
 	KeyStopMirrorTopics          int16 = 96
 	KeyListClusterMirrors        int16 = 98
@@ -65,6 +66,7 @@ var apis = []API{
 	{Key: KeyElectLeaders, Name: "ElectLeaders", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
+	{Key: KeyDescribeProducers, Name: "DescribeProducers", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyAddTopicsToMirror, Name: "AddTopicsToMirror", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: true},
 	{Key: KeyStopMirrorTopics, Name: "StopMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyListClusterMirrors, Name: "ListClusterMirrors", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},

@@ -194,8 +194,8 @@ func (r *replica) performPartition(f partition.Effect) {
 	case partition.PublishView:
 		r.publishView(e.View)
 	case partition.CacheBatch, partition.DropCache:
-	case partition.AckProduce, partition.ArmTimer, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.RefuseProduce, partition.WakeFetch: // routed by the shell
+	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
+		partition.ProducersDescribed, partition.RefuseProduce, partition.WakeFetch: // routed by the shell
 	default:
 		panic(fmt.Sprintf("sim: unknown partition effect %T", f))
 	}
@@ -205,9 +205,7 @@ func (r *replica) performPartition(f partition.Effect) {
 // shown (I14).
 func (r *replica) publishView(v partition.View) {
 	if v.IsLeader && v.Role != partition.Mirroring {
-		if known := min(r.known.shown, v.LEO); known > v.HW {
-			v.HW, v.LSO, v.Coming = known, known, max(known, v.Coming)
-		}
+		v = v.Shown(min(r.known.shown, v.LEO))
 		r.known.shown = max(r.known.shown, v.HW)
 	}
 	r.broker.home.site.world.oracle.view(r, r.view, v)

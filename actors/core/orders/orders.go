@@ -28,7 +28,7 @@ func Role(img *image.Image, topic core.TopicID) partition.Role {
 func Lead(img *image.Image, id core.PartitionID, p image.Partition) partition.Lead {
 	m := img.Mirrors[id.Topic]
 	fence := img.Sync[id.Topic].Fence
-	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: Role(img, id.Topic), Replicas: p.Replicas, Fence: partition.Fence{Number: fence.Number, Code: fence.Code, Text: fence.Text}}
+	lead := partition.Lead{Epoch: p.LeaderEpoch, Role: Role(img, id.Topic), Replicas: p.Replicas, Fence: partition.Fence{Number: fence.Number, Code: fence.Code, Text: fence.Text, Final: fence.Moved}}
 	if lead.Role != partition.Writable {
 		lead.Mirror, lead.Session, lead.Opening = m.Mirror, m.Session, m.Opening
 	}

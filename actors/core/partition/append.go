@@ -42,11 +42,15 @@ func (d *decision) appendClient(c AppendBatch) {
 	}
 	original, duplicate, code := d.was.checkSequence(c.Batch)
 	if code != 0 {
-		refuse(code, "")
+		refuse(code, "") // an old epoch is told as such, whatever became of its transaction (T15)
 		return
 	}
 	if duplicate {
 		d.confirm(c, original.Base, original.End, true)
+		return
+	}
+	if code, text := s.txns.judge(c.Batch, c.InTxn); code != 0 {
+		refuse(code, text)
 		return
 	}
 	base := s.leo

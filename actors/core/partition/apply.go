@@ -100,6 +100,7 @@ func (s *State) appended(e BatchAppended) {
 	s.noteEpoch(core.LeaderEpoch(b.LeaderEpoch), base)
 	s.noteProducer(b)
 	s.noteReset(b)
+	s.txns = s.txns.after(b, s.note)
 }
 
 func (s *State) truncated(to core.Offset) {
@@ -112,6 +113,9 @@ func (s *State) truncated(to core.Offset) {
 	s.epochStart = min(s.epochStart, to)
 	s.cutEpochs(to)
 	s.cutProducers(to)
+	if transactionsFollowTheLog {
+		s.txns = s.txns.cut(to)
+	}
 }
 
 func (s *State) take(c Lead) {

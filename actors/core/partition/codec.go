@@ -61,11 +61,21 @@ func snapshot(s *State) []byte {
 	for _, r := range s.resets {
 		snap.Resets = append(snap.Resets, SnapshotReset(r))
 	}
+	for _, t := range s.txns.Open {
+		snap.Open = append(snap.Open, SnapshotOpenTxn(t))
+	}
+	for _, t := range s.txns.ended {
+		snap.Ended = append(snap.Ended, SnapshotEndedTxn(t))
+	}
+	for _, t := range s.txns.Aborted {
+		snap.Aborted = append(snap.Aborted, SnapshotAbortedTxn(t))
+	}
 	for id, p := range s.producers {
 		of := SnapshotProducer{ID: id}
 		for _, b := range p {
 			of.Batches = append(of.Batches, SnapshotBatch{
 				Epoch: b.Epoch, FirstSequence: b.First, LastSequence: b.Last, Base: b.Base, Last: b.End, Transactional: b.Transactional,
+				Marker: b.Marker, CoordinatorEpoch: b.Coordinator, Timestamp: b.At,
 			})
 		}
 		snap.Producers = append(snap.Producers, of)
@@ -90,11 +100,21 @@ func restore(id string, data []byte) (*State, error) {
 	for _, r := range snap.Resets {
 		s.resets = append(s.resets, pidReset(r))
 	}
+	for _, t := range snap.Open {
+		s.txns.Open = append(s.txns.Open, OpenTxn(t))
+	}
+	for _, t := range snap.Ended {
+		s.txns.ended = append(s.txns.ended, endedTxn(t))
+	}
+	for _, t := range snap.Aborted {
+		s.txns.Aborted = append(s.txns.Aborted, AbortedTxn(t))
+	}
 	for _, p := range snap.Producers {
 		var of producer
 		for _, b := range p.Batches {
 			of = append(of, producerBatch{
 				Epoch: b.Epoch, First: b.FirstSequence, Last: b.LastSequence, Base: b.Base, End: b.Last, Transactional: b.Transactional,
+				Marker: b.Marker, Coordinator: b.CoordinatorEpoch, At: b.Timestamp,
 			})
 		}
 		s.producers[p.ID] = of

@@ -38,6 +38,7 @@ type Fence struct {
 	Number int64
 	Code   perr.Code
 	Text   string
+	Final  bool // the writes have moved: not even transactions are ended here any more
 }
 
 // Follow makes this replica a follower of Leader (NoReplica: nobody leads). In the same event every
@@ -56,7 +57,26 @@ type AppendBatch struct {
 	Deadline int64 // mono ns: when the waiter is answered with a time-out (90 % of timeoutMs, R10)
 	Client   string
 	Weak     WeakAcks
+	// InTxn: the transaction coordinator has said, just before, that the batch's transaction is open and has this
+	// partition. Needed for the first transactional batch of a transaction (KIP-890).
+	InTxn bool
 }
+
+// WriteMarker ends the transaction of a producer in this partition, for its coordinator. It is answered when the
+// marker is below HW, and waits for that as long as the leader's epoch lasts; told again, it waits for the marker that
+// is there (T16). It passes what refuses new batches, a fence and admission: the transaction is decided (C12).
+type WriteMarker struct {
+	Ref core.RequestID
+	// Epoch is that of the leader who is asked: a question that was overtaken by an election must not end what began since.
+	Epoch            core.LeaderEpoch
+	ProducerID       int64
+	ProducerEpoch    int16
+	Commit           bool
+	CoordinatorEpoch int32
+}
+
+// DescribeProducers asks for the producers that the log knows. Answered by ProducersDescribed.
+type DescribeProducers struct{ Ref core.RequestID }
 
 // WeakAcks is lockstep.weak.acks of a topic: what acks=0 and acks=1 meet while a mirror gates it (R13).
 type WeakAcks uint8
@@ -260,24 +280,26 @@ type UnparkFetch struct{ Ref core.RequestID }
 // Tick is the clock: a follower that has no answer joins again.
 type Tick struct{}
 
-func (Lead) isCommand()             {}
-func (Follow) isCommand()           {}
-func (AppendBatch) isCommand()      {}
-func (AppendMirrored) isCommand()   {}
-func (AdoptSource) isCommand()      {}
-func (Quarantined) isCommand()      {}
-func (QuarantineFailed) isCommand() {}
-func (FenceMirror) isCommand()      {}
-func (WritePidReset) isCommand()    {}
-func (JoinLeader) isCommand()       {}
-func (AlignTo) isCommand()          {}
-func (Aligned) isCommand()          {}
-func (Replicate) isCommand()        {}
-func (ReplicaReported) isCommand()  {}
-func (Advanced) isCommand()         {}
-func (Shown) isCommand()            {}
-func (Refused) isCommand()          {}
-func (AdmissionChanged) isCommand() {}
-func (ParkFetch) isCommand()        {}
-func (UnparkFetch) isCommand()      {}
-func (Tick) isCommand()             {}
+func (Lead) isCommand()              {}
+func (Follow) isCommand()            {}
+func (AppendBatch) isCommand()       {}
+func (WriteMarker) isCommand()       {}
+func (DescribeProducers) isCommand() {}
+func (AppendMirrored) isCommand()    {}
+func (AdoptSource) isCommand()       {}
+func (Quarantined) isCommand()       {}
+func (QuarantineFailed) isCommand()  {}
+func (FenceMirror) isCommand()       {}
+func (WritePidReset) isCommand()     {}
+func (JoinLeader) isCommand()        {}
+func (AlignTo) isCommand()           {}
+func (Aligned) isCommand()           {}
+func (Replicate) isCommand()         {}
+func (ReplicaReported) isCommand()   {}
+func (Advanced) isCommand()          {}
+func (Shown) isCommand()             {}
+func (Refused) isCommand()           {}
+func (AdmissionChanged) isCommand()  {}
+func (ParkFetch) isCommand()         {}
+func (UnparkFetch) isCommand()       {}
+func (Tick) isCommand()              {}

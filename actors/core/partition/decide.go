@@ -41,6 +41,10 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.follow(c)
 	case AppendBatch:
 		d.appendClient(c)
+	case WriteMarker:
+		d.writeMarker(c)
+	case DescribeProducers:
+		d.late(ProducersDescribed{Ref: c.Ref, Producers: s.describeProducers()})
 	case AppendMirrored:
 		d.appendMirrored(c)
 	case AdoptSource:

@@ -72,6 +72,29 @@ type PidResetWritten struct {
 	OK  bool
 }
 
+// MarkerWritten answers WriteMarker. Without a code the marker is below HW.
+type MarkerWritten struct {
+	Ref  core.RequestID
+	Code perr.Code
+	Text string
+}
+
+// ProducersDescribed answers DescribeProducers, sorted by producer id.
+type ProducersDescribed struct {
+	Ref       core.RequestID
+	Producers []DescribedProducer
+}
+
+// DescribedProducer is one producer that the log knows.
+type DescribedProducer struct {
+	ProducerID       int64
+	Epoch            int16
+	LastSequence     int32       // -1: none in this epoch
+	LastTimestamp    int64       // Unix ms; -1: none
+	CoordinatorEpoch int32       // of its newest marker; -1: none
+	TxnStart         core.Offset // first offset of its open transaction; Unknown: none
+}
+
 // WakeFetch answers ParkFetch.
 type WakeFetch struct{ Ref core.RequestID }
 
@@ -137,7 +160,7 @@ type View struct {
 	Role     Role
 	LogStart core.Offset
 	HW       core.Offset
-	LSO      core.Offset
+	LSO      core.Offset      // last stable offset, at HW
 	Coming   core.Offset      // HW as acknowledged: HW follows when the ledger entry is on disk
 	LEO      core.Offset      // durable, exclusive
 	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
@@ -145,7 +168,8 @@ type View struct {
 	Fence    int64            // number of the fence that this leader applies: LEO is final in Epoch; 0: none
 	// Epochs is the leader-epoch history in the log: ascending, never mutated.
 	Epochs []EpochStart
-	Text   string // why the partition is not healthy, "" if it is
+	Txns   Transactions // never mutated
+	Text   string       // why the partition is not healthy, "" if it is
 }
 
 // EpochStart says where an epoch begins in the log.
@@ -154,25 +178,29 @@ type EpochStart struct {
 	Start core.Offset
 }
 
-func (e AckProduce) ReplyTo() core.RequestID      { return e.Ref }
-func (e RefuseProduce) ReplyTo() core.RequestID   { return e.Ref }
-func (e MirrorAnswered) ReplyTo() core.RequestID  { return e.Ref }
-func (e MirrorFenced) ReplyTo() core.RequestID    { return e.Ref }
-func (e PidResetWritten) ReplyTo() core.RequestID { return e.Ref }
-func (e WakeFetch) ReplyTo() core.RequestID       { return e.Ref }
+func (e AckProduce) ReplyTo() core.RequestID         { return e.Ref }
+func (e RefuseProduce) ReplyTo() core.RequestID      { return e.Ref }
+func (e MirrorAnswered) ReplyTo() core.RequestID     { return e.Ref }
+func (e MirrorFenced) ReplyTo() core.RequestID       { return e.Ref }
+func (e PidResetWritten) ReplyTo() core.RequestID    { return e.Ref }
+func (e WakeFetch) ReplyTo() core.RequestID          { return e.Ref }
+func (e MarkerWritten) ReplyTo() core.RequestID      { return e.Ref }
+func (e ProducersDescribed) ReplyTo() core.RequestID { return e.Ref }
 
-func (AckProduce) isEffect()        {}
-func (RefuseProduce) isEffect()     {}
-func (MirrorAnswered) isEffect()    {}
-func (MirrorFenced) isEffect()      {}
-func (PidResetWritten) isEffect()   {}
-func (WakeFetch) isEffect()         {}
-func (TellHighWatermark) isEffect() {}
-func (TellReplica) isEffect()       {}
-func (ReportDurable) isEffect()     {}
-func (ReadLeaderLog) isEffect()     {}
-func (QuarantineRange) isEffect()   {}
-func (PublishView) isEffect()       {}
-func (CacheBatch) isEffect()        {}
-func (DropCache) isEffect()         {}
-func (ArmTimer) isEffect()          {}
+func (AckProduce) isEffect()         {}
+func (RefuseProduce) isEffect()      {}
+func (MirrorAnswered) isEffect()     {}
+func (MirrorFenced) isEffect()       {}
+func (PidResetWritten) isEffect()    {}
+func (WakeFetch) isEffect()          {}
+func (MarkerWritten) isEffect()      {}
+func (ProducersDescribed) isEffect() {}
+func (TellHighWatermark) isEffect()  {}
+func (TellReplica) isEffect()        {}
+func (ReportDurable) isEffect()      {}
+func (ReadLeaderLog) isEffect()      {}
+func (QuarantineRange) isEffect()    {}
+func (PublishView) isEffect()        {}
+func (CacheBatch) isEffect()         {}
+func (DropCache) isEffect()          {}
+func (ArmTimer) isEffect()           {}

@@ -289,11 +289,19 @@ type SnapshotBatch struct {
 	Last core.Offset
 	// Of a transaction.
 	Transactional bool
+	// The end of a transaction: it has no sequences.
+	Marker bool
+	// Of a marker.
+	CoordinatorEpoch int32
+	// The newest of the batch, Unix ms.
+	Timestamp int64
 }
 
 // Default sets every field to its default.
 func (m *SnapshotBatch) Default() {
 	*m = SnapshotBatch{}
+	m.CoordinatorEpoch = -1
+	m.Timestamp = -1
 }
 
 func (m *SnapshotBatch) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -303,6 +311,15 @@ func (m *SnapshotBatch) appendTo(b []byte, version int16, flexible bool) []byte 
 	b = wire.AppendInt64(b, int64(m.Base))
 	b = wire.AppendInt64(b, int64(m.Last))
 	b = wire.AppendBool(b, m.Transactional)
+	if version >= 1 {
+		b = wire.AppendBool(b, m.Marker)
+	}
+	if version >= 1 {
+		b = wire.AppendInt32(b, m.CoordinatorEpoch)
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, m.Timestamp)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -317,9 +334,32 @@ func (m *SnapshotBatch) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Base = core.Offset(r.Int64())
 	m.Last = core.Offset(r.Int64())
 	m.Transactional = r.Bool()
+	if version >= 1 {
+		m.Marker = r.Bool()
+	}
+	if version >= 1 {
+		m.CoordinatorEpoch = r.Int32()
+	}
+	if version >= 1 {
+		m.Timestamp = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*SnapshotBatch) least(version int16, flexible bool) int {
+	n := 28
+	if version >= 1 {
+		n += 1
+	}
+	if version >= 1 {
+		n += 4
+	}
+	if version >= 1 {
+		n += 8
+	}
+	return max(n, 1)
 }
 
 // SnapshotProducer Producer state, by id.
@@ -350,12 +390,125 @@ func (m *SnapshotProducer) appendTo(b []byte, version int16, flexible bool) []by
 func (m *SnapshotProducer) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.ID = r.Int64()
-	if n := r.ArrayLen(flexible, 28); n > 0 {
+	if n := r.ArrayLen(flexible, new(SnapshotBatch).least(version, flexible)); n > 0 {
 		m.Batches = make([]SnapshotBatch, n)
 		for i := range m.Batches {
 			m.Batches[i].readFrom(r, version, flexible)
 		}
 	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SnapshotOpenTxn Transactions without an end, by first offset.
+type SnapshotOpenTxn struct {
+	// Producer id.
+	ProducerID int64
+	// Producer epoch.
+	Epoch int16
+	// Its first offset.
+	First core.Offset
+}
+
+// Default sets every field to its default.
+func (m *SnapshotOpenTxn) Default() {
+	*m = SnapshotOpenTxn{}
+}
+
+func (m *SnapshotOpenTxn) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = wire.AppendInt16(b, m.Epoch)
+	b = wire.AppendInt64(b, int64(m.First))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SnapshotOpenTxn) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ProducerID = r.Int64()
+	m.Epoch = r.Int16()
+	m.First = core.Offset(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SnapshotEndedTxn Newest ended transactions, by marker: what a truncation may open again.
+type SnapshotEndedTxn struct {
+	// Producer id.
+	ProducerID int64
+	// Producer epoch of its batches.
+	Epoch int16
+	// Its first offset.
+	First core.Offset
+	// Its marker.
+	Marker core.Offset
+}
+
+// Default sets every field to its default.
+func (m *SnapshotEndedTxn) Default() {
+	*m = SnapshotEndedTxn{}
+}
+
+func (m *SnapshotEndedTxn) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = wire.AppendInt16(b, m.Epoch)
+	b = wire.AppendInt64(b, int64(m.First))
+	b = wire.AppendInt64(b, int64(m.Marker))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SnapshotEndedTxn) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ProducerID = r.Int64()
+	m.Epoch = r.Int16()
+	m.First = core.Offset(r.Int64())
+	m.Marker = core.Offset(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SnapshotAbortedTxn All aborted transactions of the log, by marker.
+type SnapshotAbortedTxn struct {
+	// Producer id.
+	ProducerID int64
+	// Its first offset.
+	First core.Offset
+	// Its marker.
+	Marker core.Offset
+	// Transactions that end later begin at or above it.
+	Stable core.Offset
+}
+
+// Default sets every field to its default.
+func (m *SnapshotAbortedTxn) Default() {
+	*m = SnapshotAbortedTxn{}
+}
+
+func (m *SnapshotAbortedTxn) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.ProducerID)
+	b = wire.AppendInt64(b, int64(m.First))
+	b = wire.AppendInt64(b, int64(m.Marker))
+	b = wire.AppendInt64(b, int64(m.Stable))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SnapshotAbortedTxn) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ProducerID = r.Int64()
+	m.First = core.Offset(r.Int64())
+	m.Marker = core.Offset(r.Int64())
+	m.Stable = core.Offset(r.Int64())
 	if flexible {
 		r.SkipTags()
 	}
@@ -391,6 +544,12 @@ type Snapshot struct {
 	Resets []SnapshotReset
 	// Producer state, by id.
 	Producers []SnapshotProducer
+	// Transactions without an end, by first offset.
+	Open []SnapshotOpenTxn
+	// Newest ended transactions, by marker: what a truncation may open again.
+	Ended []SnapshotEndedTxn
+	// All aborted transactions of the log, by marker.
+	Aborted []SnapshotAbortedTxn
 }
 
 // Default sets every field to its default.
@@ -421,6 +580,24 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendArrayLen(b, len(m.Producers), flexible)
 	for i := range m.Producers {
 		b = m.Producers[i].appendTo(b, version, flexible)
+	}
+	if version >= 1 {
+		b = wire.AppendArrayLen(b, len(m.Open), flexible)
+		for i := range m.Open {
+			b = m.Open[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 1 {
+		b = wire.AppendArrayLen(b, len(m.Ended), flexible)
+		for i := range m.Ended {
+			b = m.Ended[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 1 {
+		b = wire.AppendArrayLen(b, len(m.Aborted), flexible)
+		for i := range m.Aborted {
+			b = m.Aborted[i].appendTo(b, version, flexible)
+		}
 	}
 	if flexible {
 		b = append(b, 0)
@@ -457,6 +634,30 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 		m.Producers = make([]SnapshotProducer, n)
 		for i := range m.Producers {
 			m.Producers[i].readFrom(r, version, flexible)
+		}
+	}
+	if version >= 1 {
+		if n := r.ArrayLen(flexible, 19); n > 0 {
+			m.Open = make([]SnapshotOpenTxn, n)
+			for i := range m.Open {
+				m.Open[i].readFrom(r, version, flexible)
+			}
+		}
+	}
+	if version >= 1 {
+		if n := r.ArrayLen(flexible, 27); n > 0 {
+			m.Ended = make([]SnapshotEndedTxn, n)
+			for i := range m.Ended {
+				m.Ended[i].readFrom(r, version, flexible)
+			}
+		}
+	}
+	if version >= 1 {
+		if n := r.ArrayLen(flexible, 33); n > 0 {
+			m.Aborted = make([]SnapshotAbortedTxn, n)
+			for i := range m.Aborted {
+				m.Aborted[i].readFrom(r, version, flexible)
+			}
 		}
 	}
 	if flexible {
@@ -544,14 +745,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 0), 0, true)
+	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 0) {
+	if r.Err() == nil && (version < 0 || version > 1) {
 		return fmt.Errorf("partition: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -27,8 +27,9 @@ func (d *decision) fence(c FenceMirror) {
 	d.late(MirrorFenced{Ref: c.Ref, LME: lme, LEO: leo, OK: true})
 }
 
-// writePidReset appends the control batch that says whose producer state survives (C13), once: a resumed
-// STOPPING finds it above the last mirrored epoch and waits for that one.
+// writePidReset aborts what is left open of the source's transactions (C9), then appends the control batch that says
+// whose producer state survives (C13), once: a resumed STOPPING finds it above the last mirrored epoch and waits for
+// that one. It follows the ABORT markers, so they are committed with it.
 func (d *decision) writePidReset(c WritePidReset) {
 	s := d.s
 	if !s.leading() || s.role == Mirroring {
@@ -39,14 +40,17 @@ func (d *decision) writePidReset(c WritePidReset) {
 	if n := len(s.resets); n > 0 && s.resets[n-1].Epoch > max(s.adopted, s.lme) {
 		offset = s.resets[n-1].Offset
 	} else {
+		if abortOpenAtStopping {
+			for _, txn := range s.txns.Open {
+				d.extend(batch.EndTxn(d.now.Wall, txn.ProducerID, txn.Epoch, batch.Marker{CoordinatorEpoch: -1}))
+			}
+		}
 		offset = s.leo
 		keep := batch.KeepNothing
 		if c.Keep == KeepIdempotent {
 			keep = batch.KeepIdempotent
 		}
-		b := batch.MirrorPidReset(d.now.Wall, keep).Stamped(int64(offset), int32(s.epoch))
-		d.append(b)
-		d.push(b)
+		d.extend(batch.MirrorPidReset(d.now.Wall, keep))
 		d.report()
 		d.publish()
 		d.wake()

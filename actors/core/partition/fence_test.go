@@ -100,14 +100,14 @@ func TestWhoseSequencesSurviveAFailover(t *testing.T) { // C13, F49
 // A retry of what the source acknowledged before the failover is a duplicate here, not a second copy.
 func TestARetryAfterFailoverIsADuplicate(t *testing.T) { // C13
 	b := stopped(t, KeepIdempotent).produce(9, 0, 0, 1)
-	if c, _ := told[highwater.AwaitCommit](b); b.s.leo != 3 || c.Offset != 1 {
+	if c, _ := told[highwater.AwaitCommit](b); b.s.leo != 4 || c.Offset != 1 {
 		t.Fatalf("LEO %d, waits for %+v", b.s.leo, c)
 	}
 }
 
 func TestAResetThatIsCutHadNoEffect(t *testing.T) { // C13
 	b := stopped(t, KeepNone)
-	Apply(b.s, LogTruncated{From: 3, To: 2})
+	Apply(b.s, LogTruncated{From: 4, To: 3})
 	if _, duplicate, _ := b.s.checkSequence(client(9, 0, 0, 1)); !duplicate {
 		t.Fatal("the producer stayed forgotten although the reset batch is gone")
 	}

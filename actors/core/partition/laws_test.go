@@ -37,6 +37,13 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 			cmd = Follow{Epoch: e, Leader: core.ReplicaID(rng.Intn(3))}
 		case 2, 3, 4, 5:
 			cmd = AppendBatch{Ref: ref, Batch: client(int64(rng.Intn(2)), 0, int32(rng.Intn(4)), 1+rng.Intn(2)), Acks: int16(rng.Intn(3) - 1)}
+			if txn := rng.Intn(3); txn == 0 {
+				one := transactional(int64(6+rng.Intn(2)), 0, int32(rng.Intn(3)))
+				cmd = AppendBatch{Ref: ref, Batch: one, Acks: -1, InTxn: rng.Intn(2) == 0}
+			} else if txn == 1 {
+				cmd = []Command{DescribeProducers{Ref: ref},
+					WriteMarker{Ref: ref, Epoch: e, ProducerID: int64(6 + rng.Intn(2)), ProducerEpoch: int16(rng.Intn(2)), Commit: rng.Intn(2) == 0}}[min(1, rng.Intn(4))]
+			}
 		case 6, 7:
 			cmd = AppendMirrored{Ref: ref, Session: s.session, SourceEpoch: s.adopted, SourceHW: s.leo,
 				Batches: []batch.Batch{client(3, 0, int32(i), 1).Stamped(int64(s.leo), int32(max(s.adopted, 0)))}}

@@ -19,8 +19,10 @@ func (d *decision) park(c ParkFetch) {
 
 func (s *State) position(p Position) core.Offset {
 	switch p {
-	case PositionHW, PositionLSO: // without transactions the last stable offset is HW
+	case PositionHW:
 		return s.readable()
+	case PositionLSO:
+		return s.txns.LSO(s.readable())
 	case PositionLEO:
 		return s.leo
 	default:

@@ -11,7 +11,7 @@ import (
 // duplicateWindow is how many batches of a producer a retry may be a duplicate of, as in Kafka.
 const duplicateWindow = 5
 
-// producer is what the log says of one producer id: its batches by offset. All at or above the noted HW
+// producer is what the log says of one producer id: its batches, and the ends of its transactions, by offset. All at or above the noted HW
 // are kept, so that a truncation can roll the state back to any prefix it may cut to, and the last five
 // below it, which is what a retry is compared with (C13).
 type producer []producerBatch
@@ -22,6 +22,9 @@ type producerBatch struct {
 	Base          core.Offset
 	End           core.Offset // last offset, inclusive
 	Transactional bool
+	Marker        bool  // the end of a transaction: First and Last are -1
+	Coordinator   int32 // epoch of the coordinator that wrote the marker, -1: none
+	At            int64 // newest timestamp of the batch, Unix ms
 }
 
 // pidReset is a MIRROR_PID_RESET batch of the log. Batches below it are not deleted but hidden while it
@@ -73,12 +76,20 @@ func (s *State) checkSequence(b batch.Batch) (original producerBatch, duplicate 
 		return producerBatch{}, false, 0
 	}
 	last := addSequence(b.BaseSequence, b.LastOffsetDelta)
-	for i := len(p) - 1; i >= 0 && i >= len(p)-duplicateWindow && p[i].Epoch == b.ProducerEpoch; i-- {
+	next, seen := int32(0), 0 // a marker may have begun the epoch, then the first batch has sequence 0
+	for i := len(p) - 1; i >= 0 && seen < duplicateWindow && p[i].Epoch == b.ProducerEpoch; i-- {
+		if p[i].Marker {
+			continue
+		}
+		if seen == 0 {
+			next = addSequence(p[i].Last, 1)
+		}
 		if p[i].First == b.BaseSequence && p[i].Last == last {
 			return p[i], true, 0
 		}
+		seen++
 	}
-	if b.BaseSequence != addSequence(newest.Last, 1) {
+	if b.BaseSequence != next {
 		return producerBatch{}, false, perr.OutOfOrderSequenceNumber
 	}
 	return producerBatch{}, false, 0
@@ -95,15 +106,22 @@ func (s *State) noteProducer(b batch.Batch) {
 	if s.producers == nil {
 		return
 	}
-	if b.IsControl() || b.ProducerID < 0 {
+	if b.ProducerID < 0 {
 		return
 	}
-	p := append(s.producers[b.ProducerID], producerBatch{
+	one := producerBatch{
 		Epoch: b.ProducerEpoch, First: b.BaseSequence, Last: addSequence(b.BaseSequence, b.LastOffsetDelta),
 		Base: core.Offset(b.BaseOffset), End: core.Offset(b.LastOffset()),
-		Transactional: b.IsTransactional(),
-	})
-	s.producers[b.ProducerID] = s.forget(p)
+		Transactional: b.IsTransactional(), Coordinator: -1, At: b.MaxTimestamp,
+	}
+	if b.IsControl() {
+		m, ends := b.EndOfTxn()
+		if !ends {
+			return
+		}
+		one.First, one.Last, one.Transactional, one.Marker, one.Coordinator = -1, -1, true, true, m.CoordinatorEpoch
+	}
+	s.producers[b.ProducerID] = s.forget(append(s.producers[b.ProducerID], one))
 }
 
 // forget drops what no truncation can bring back and no retry can name.
@@ -112,7 +130,13 @@ func (s *State) forget(p producer) producer {
 	for below < len(p) && p[below].End < s.note {
 		below++
 	}
-	if drop := below - duplicateWindow; drop > 0 {
+	drop := below
+	for batches := 0; drop > 0 && batches < duplicateWindow && below-drop < 2*duplicateWindow; drop-- {
+		if !p[drop-1].Marker {
+			batches++
+		}
+	}
+	if drop > 0 {
 		return append(producer(nil), p[drop:]...)
 	}
 	return p

@@ -31,6 +31,12 @@ const (
 	producersFollowTheLog      = true // C13: truncation rolls producer state back
 	resetDropsProducers        = true // C13: MIRROR_PID_RESET drops what could collide
 	resetKeepsIdempotent       = true // C13: dedup survives a failover from an armed mirror
+	transactionsFollowTheLog   = true // C13: truncation opens again what it cut the end of
+	markerBelowHW              = true // T09: a transaction has ended when its marker is committed, not when it is appended
+	markersAreIdempotent       = true // T16: an end that is told again is one end
+	requireOpenTransaction     = true // T22, KIP-890: a late batch of an ended transaction opens no other
+	markersPassTheFence        = true // C12: what was decided before the fence is finished
+	abortOpenAtStopping        = true // C9: nobody else will end what the source left open
 	mirrorsAreReadOnly         = true // F37: only the source writes
 	openingAsksToWait          = true // C8: a client that moves early keeps its records
 	fenceRefusesProduce        = true // C8: a topic that moves takes no batch, whatever its acks

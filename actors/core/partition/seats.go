@@ -90,11 +90,19 @@ func (d *decision) failWaits() {
 	slices.Sort(refs)
 	d.emit(WaitsEnded{Refs: refs})
 	for _, ref := range refs {
-		if d.was.waits[ref].Reset {
-			d.late(PidResetWritten{Ref: ref})
-		} else {
-			d.late(RefuseProduce{Ref: ref, Code: perr.NotLeaderOrFollower, Text: "the leader of this partition changed", LogStart: d.s.logStart})
-		}
+		d.fail(ref, d.was.waits[ref], perr.NotLeaderOrFollower, "the leader of this partition changed")
+	}
+}
+
+// fail answers one who waits for a confirmation that will not come.
+func (d *decision) fail(ref core.RequestID, wait Wait, code perr.Code, text string) {
+	switch {
+	case wait.Reset:
+		d.late(PidResetWritten{Ref: ref})
+	case wait.Marker:
+		d.late(MarkerWritten{Ref: ref, Code: code, Text: text})
+	default:
+		d.late(RefuseProduce{Ref: ref, Code: code, Text: text, LogStart: d.s.logStart})
 	}
 }
 
@@ -139,9 +147,12 @@ func (d *decision) advanced(c Advanced) {
 			continue
 		}
 		refs = append(refs, ref)
-		if wait.Reset {
+		switch {
+		case wait.Reset:
 			d.late(PidResetWritten{Ref: ref, OK: true})
-		} else {
+		case wait.Marker:
+			d.late(MarkerWritten{Ref: ref})
+		default:
 			d.late(AckProduce{Ref: ref, Base: wait.Base, LogStart: s.logStart, LogAppendTime: -1})
 		}
 	}
@@ -178,11 +189,7 @@ func (d *decision) refused(c Refused) {
 			continue
 		}
 		refs = append(refs, ref)
-		if wait.Reset {
-			d.late(PidResetWritten{Ref: ref})
-		} else {
-			d.late(RefuseProduce{Ref: ref, Code: c.Code, Text: c.Text, LogStart: d.s.logStart})
-		}
+		d.fail(ref, wait, c.Code, c.Text)
 	}
 	if len(refs) > 0 {
 		d.emit(WaitsEnded{Refs: refs})

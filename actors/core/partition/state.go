@@ -38,6 +38,7 @@ type hard struct {
 	epochs    []EpochStart
 	producers map[int64]producer
 	resets    []pidReset
+	txns      Transactions
 
 	adopted   core.LeaderEpoch // source epoch the mirrored log stands under
 	sourceHW  core.Offset      // highest tracked (R11)
@@ -120,8 +121,9 @@ type flight struct {
 
 // Wait is a request that is answered when HW passes its batch.
 type Wait struct {
-	Base  core.Offset
-	Reset bool // a MIRROR_PID_RESET of our own, not a client's batch
+	Base   core.Offset
+	Reset  bool // a MIRROR_PID_RESET of our own, not a client's batch
+	Marker bool // the end of a transaction
 }
 
 // New is an empty replica that has no seat yet. id ends in /broker-<n>, the broker that holds it.

@@ -9,10 +9,19 @@ func (d *decision) publish() { d.late(PublishView{View: Describe(d.s)}) }
 func Describe(s *State) View {
 	return View{
 		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
-		LogStart: s.logStart, HW: s.readable(), LSO: s.readable(), Coming: s.hw, LEO: s.leo, Adopted: s.adopted,
+		LogStart: s.logStart, HW: s.readable(), LSO: s.txns.LSO(s.readable()), Coming: s.hw, LEO: s.leo, Adopted: s.adopted,
 		Confirms: s.leading() && s.readable() >= s.epochStart,
-		Fence:    s.fence.Number, Epochs: s.epochs, Text: s.trouble,
+		Fence:    s.fence.Number, Epochs: s.epochs, Txns: s.txns, Text: s.trouble,
 	}
+}
+
+// Shown is the view of a leader whose predecessor in this process has shown readers everything below hw, which its own
+// ledger may still have to write down: HW does not go back for the milliseconds between (I14).
+func (v View) Shown(hw core.Offset) View {
+	if hw > v.HW {
+		v.HW, v.LSO, v.Coming = hw, v.Txns.LSO(hw), max(hw, v.Coming)
+	}
+	return v
 }
 
 // HighestProducerIDs is the highest producer id in the log for each prefix (the upper half of an id): a

@@ -1,0 +1,61 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+// DescribeProducers v0: whom the logs of partitions know, and which transactions are open in them. Asked of leaders.
+
+func (f *Front) describeProducers(r *kmsg.DescribeProducersRequest, _ Client, slot *Slot) {
+	img := f.broker.Image()
+	resp := r.ResponseKind().(*kmsg.DescribeProducersResponse)
+	var waits []func(done func())
+	for _, rt := range once(r.Topics, func(t kmsg.DescribeProducersRequestTopic) string { return t.Topic }) {
+		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		asked := once(rt.Partitions, itself)
+		out := kmsg.DescribeProducersResponseTopic{Topic: rt.Topic, Partitions: make([]kmsg.DescribeProducersResponseTopicPartition, len(asked))}
+		resp.Topics = append(resp.Topics, out)
+		for i, index := range asked {
+			at := &out.Partitions[i]
+			at.Partition = index
+			code := unknown
+			if code == perr.None {
+				replica, _, not := f.leaderHere(topic, index)
+				if code = not; code == perr.None {
+					waits = append(waits, func(done func()) {
+						replica.Ask(func(ref core.RequestID) partition.Command { return partition.DescribeProducers{Ref: ref} },
+							func(reply any) { describedProducers(at, reply); done() })
+					})
+				}
+			}
+			if code != perr.None {
+				at.ErrorCode, at.ErrorMessage = int16(code), text(code.Message())
+			}
+		}
+	}
+	done := countdown(len(waits), func() { slot.Reply(resp) })
+	for _, ask := range waits {
+		ask(done)
+	}
+}
+
+// describedProducers runs on the partition actor's goroutine.
+func describedProducers(at *kmsg.DescribeProducersResponseTopicPartition, reply any) {
+	switch e := reply.(type) {
+	case partition.ProducersDescribed:
+		for _, p := range e.Producers {
+			at.ActiveProducers = append(at.ActiveProducers, kmsg.DescribeProducersResponseTopicPartitionActiveProducer{
+				ProducerID: p.ProducerID, ProducerEpoch: int32(p.Epoch), LastSequence: p.LastSequence, LastTimestamp: p.LastTimestamp,
+				CoordinatorEpoch: p.CoordinatorEpoch, CurrentTxnStartOffset: int64(p.TxnStart)})
+		}
+	case shell.Failed:
+		at.ErrorCode, at.ErrorMessage = int16(e.Code), text(e.Text)
+	default:
+		panic("front: unknown answer to DescribeProducers")
+	}
+}
