@@ -63,10 +63,12 @@ func (p *process) spawnRegistration() {
 	p.registration = spawn(p, spec[registration.State, registration.Command, registration.Event, registration.Effect]{
 		id: "registration", machine: named(registration.Machine(), string(p.site.id)), store: p.site.control, stream: "control/registration",
 		tick: registration.Tick{}, lost: p.quorumLost,
-		timer: func(f registration.Effect) (int64, bool) { t, ok := f.(registration.ArmTimer); return t.At, ok },
+		observe: func(ev registration.Event) { p.site.world.oracle.registrationEvent(p, ev) },
+		timer:   func(f registration.Effect) (int64, bool) { t, ok := f.(registration.ArmTimer); return t.At, ok },
 		perform: func(f registration.Effect) {
 			switch e := f.(type) {
 			case registration.Publish:
+				p.site.world.oracle.handsOver(p, e.Facts)
 				p.publish(e.Facts)
 			case registration.PublishLedger:
 				p.ledger = e.Ledger
@@ -104,6 +106,7 @@ func (p *process) spawnMirror(name core.MirrorName) *mirrorActor {
 	self = spawn(p, spec[mirror.State, mirror.Command, mirror.Event, mirror.Effect]{
 		id: "mirror/" + string(name), machine: named(mirror.Machine(), string(name)), store: p.site.control, stream: mirrorStreams + string(name),
 		tick: mirror.Tick{}, lost: p.quorumLost,
+		observe: func(ev mirror.Event) { p.site.world.oracle.mirrorEvent(p, ev) },
 		timer:   func(f mirror.Effect) (int64, bool) { t, ok := f.(mirror.ArmTimer); return t.At, ok },
 		perform: func(f mirror.Effect) { p.performMirror(self, f) },
 	})

@@ -55,6 +55,13 @@ func newFaults(w *world, until int64, dropped []string) *faults {
 	if w.options.StopAlive && !slices.Contains(dropped, "stop-alive") {
 		f.plan = append(f.plan, planned{"stop-alive", "stop-alive", at})
 	}
+	for _, kind := range moveKinds {
+		r := stream(w.seed, "faults/%s", kind)
+		on, at := chance(r, 0.2), within(r, until/4, until)
+		if on && !slices.Contains(dropped, kind) {
+			f.plan = append(f.plan, planned{kind, kind, at})
+		}
+	}
 	for _, p := range f.plan {
 		w.after(p.At, func() {
 			if !w.healed {
@@ -117,6 +124,10 @@ func (f *faults) inject(p planned) {
 		f.disaster(r)
 	case "stop-alive":
 		f.stopAlive(r)
+	case "switchover":
+		f.switchover(r)
+	case "failover":
+		f.failover(r)
 	default:
 		panic("sim: unknown fault " + p.Kind)
 	}

@@ -121,7 +121,8 @@ func (t *tally) print(out io.Writer) {
 	row("elections", t.counts.Elections)
 	row("truncations", t.counts.Truncations)
 	row("destinations opened", t.counts.Failovers)
-	for _, kind := range append(slices.Clone(Kinds), "disaster", "stop-alive") {
+	row("switchovers committed", t.counts.Switchovers)
+	for _, kind := range append(append(slices.Clone(Kinds), "disaster", "stop-alive"), moveKinds...) {
 		row("faults: "+kind, t.faults[kind])
 	}
 	row("runs played twice", t.twice)

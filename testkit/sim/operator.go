@@ -174,10 +174,8 @@ func (f *faults) stopAlive(r *rand.Rand) {
 	w.open(d, !w.sites[0].gone && chance(r, 0.3), verb)
 }
 
-// open ends the mirroring of every topic, repeated until all are STOPPED; then producers come. Once a source has
-// been told that another cluster takes its writes, its other mirrors need not stay SYNC.
+// open ends the mirroring of every topic, repeated until all are STOPPED; then producers come.
 func (w *world) open(d *site, redirect bool, verb mirror.Verb) {
-	w.handed = w.handed || verb != mirror.VerbStop
 	if d.gone {
 		return
 	}

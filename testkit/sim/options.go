@@ -47,6 +47,9 @@ var Kinds = []string{
 	"release", "alter",
 }
 
+// moveKinds are what an operator does once in a run, if at all: each is on in one seed of five.
+var moveKinds = []string{"switchover", "failover"}
+
 // draw makes the options of a seed.
 func draw(seed uint64) Options {
 	r := stream(seed, "options")

@@ -16,6 +16,7 @@ type oracle struct {
 	world      *world
 	partitions map[core.PartitionID]*truth
 	values     map[uint64]*valueTruth
+	moves      map[moveKey]*moveTruth
 	counts     Counts
 }
 
@@ -71,8 +72,8 @@ type stampTruth struct {
 
 // Counts are what a run did.
 type Counts struct {
-	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases int
-	ClaimsChecked, Compared                                                             int
+	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers int
+	ClaimsChecked, Compared                                                                          int
 }
 
 func (c *Counts) add(o Counts) {
@@ -84,12 +85,13 @@ func (c *Counts) add(o Counts) {
 	c.Promotions += o.Promotions
 	c.Failovers += o.Failovers
 	c.Releases += o.Releases
+	c.Switchovers += o.Switchovers
 	c.ClaimsChecked += o.ClaimsChecked
 	c.Compared += o.Compared
 }
 
 func newOracle(w *world) *oracle {
-	return &oracle{world: w, partitions: map[core.PartitionID]*truth{}, values: map[uint64]*valueTruth{}}
+	return &oracle{world: w, partitions: map[core.PartitionID]*truth{}, values: map[uint64]*valueTruth{}, moves: map[moveKey]*moveTruth{}}
 }
 
 func (o *oracle) truth(id core.PartitionID) *truth {
@@ -166,6 +168,7 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 	}
 	w.say("%s acks %d..%d of %s to %d, owed to sites %03b", site.id, a.base, a.last, r.id, acks, a.owed)
 	t.acks = append(t.acks, a)
+	o.ackedAfterMove(t, &a)
 	for s := range w.sites {
 		if a.owed&siteBit(s) != 0 {
 			o.checkAck(t, &a, s, "when it was acknowledged")

@@ -100,6 +100,7 @@ func (o *oracle) fenced(s *site, id core.PartitionID, leo core.Offset) {
 	if t.sites[s.index].forked == core.Unknown {
 		t.sites[s.index].forked = leo
 	}
+	o.opensAt(s, id, leo)
 	for i := range t.acks {
 		if a := &t.acks[i]; a.owed&siteBit(s.index) != 0 && a.site == 0 && a.last >= leo {
 			o.world.found("I03", "%s opens %s at %d without the batch %d..%d, acknowledged while it was gated", s.id, id, leo, a.base, a.last)

@@ -156,7 +156,7 @@ func (w *world) unsettled() string {
 				if t.Desired != mirror.TypeSync {
 					want = mirror.Async
 				}
-				if w.handed && !w.sites[0].gone {
+				if source := w.sites[0].serving(); source != nil && source.newest.Sync[t.Topic].Fence.Moved {
 					continue
 				}
 				if t.Phase != want || want == mirror.Sync && (t.Partial || t.Unconfirmed) {

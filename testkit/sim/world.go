@@ -37,7 +37,6 @@ type world struct {
 	load   *workload
 	faults *faults
 
-	handed    bool // a source was told that another cluster takes its writes
 	healed    bool // no fault any more; liveness is demanded
 	violation *invariants.Violation
 	narrative []string
