@@ -28,9 +28,12 @@
 //	OffsetForLeaderEpoch        23  2-4       kmsg   23_offset_for_leader_epoch.go
 //	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
 //	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
+//	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
 //	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go
+//	OffsetDelete                47  0-0       kmsg   47_offset_delete.go
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
+//	DescribeProducers           61  0-0       kmsg   61_describe_producers.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
 //	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go

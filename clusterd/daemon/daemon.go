@@ -183,6 +183,8 @@ func groupSettings(c config.Config) group.Settings {
 	s.MaxSessionMs = c.Int("group.max.session.timeout.ms", s.MaxSessionMs)
 	s.MaxSize = int32(c.Int("group.max.size", int64(s.MaxSize)))
 	s.MaxMetadataBytes = int32(c.Int("offset.metadata.max.bytes", int64(s.MaxMetadataBytes)))
+	s.RetentionMs = c.Int("offsets.retention.minutes", s.RetentionMs/60_000) * 60_000
+	s.RetentionCheckMs = c.Int("offsets.retention.check.interval.ms", s.RetentionCheckMs)
 	s.MaxMemberBytes = int32(c.Int("lockstep.group.member.max.bytes", int64(s.MaxMemberBytes)))
 	s.MaxShardBytes = c.Int("lockstep.group.shard.max.bytes", s.MaxShardBytes)
 	return s

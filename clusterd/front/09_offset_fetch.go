@@ -1,6 +1,7 @@
 package front
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -53,13 +54,11 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 			}
 			fetched := reply.(group.OffsetsFetched)
 			out.ErrorCode = int16(fetched.Code)
-			eachTopic(fetched.Offsets, func(name string, list []group.FetchedOffset) {
+			eachTopic(existing(img, cmd, fetched.Offsets), func(name string, list []group.FetchedOffset) {
 				t := kmsg.NewOffsetFetchResponseGroupTopic()
 				t.Topic = name
 				if topic, ok := img.TopicNamed(name); ok {
 					t.TopicID = topic.ID
-				} else if r.Version >= 10 {
-					return // deleted since: by id it has no name any more
 				}
 				for _, o := range list {
 					p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
@@ -125,7 +124,7 @@ func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, res
 		var offsets []group.FetchedOffset
 		if code == perr.None {
 			fetched := reply.(group.OffsetsFetched)
-			code, offsets = fetched.Code, fetched.Offsets
+			code, offsets = fetched.Code, existing(img, cmd, fetched.Offsets)
 		}
 		if code != perr.None && r.Version < 2 {
 			for _, rt := range r.Topics {
@@ -150,6 +149,18 @@ func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, res
 		})
 		resp.ErrorCode = int16(code)
 		slot.Reply(resp)
+	})
+}
+
+// existing leaves out what is stored of topics that do not exist, or not any more under the id, when everything was
+// asked for (F34): whoever copies all offsets of a group would bring those of a deleted topic back.
+func existing(img *image.Image, asked group.OffsetFetch, offsets []group.FetchedOffset) []group.FetchedOffset {
+	if asked.Topics != nil {
+		return offsets
+	}
+	return slices.DeleteFunc(offsets, func(o group.FetchedOffset) bool {
+		topic, ok := img.TopicNamed(o.Topic)
+		return !ok || !o.TopicID.IsZero() && o.TopicID != topic.ID
 	})
 }
 

@@ -58,6 +58,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyOffsetForLeaderEpoch:      handler((*Front).offsetForLeaderEpoch),
 		messages.KeyDescribeConfigs:           handler((*Front).describeConfigs),
 		messages.KeyCreatePartitions:          handler((*Front).createPartitions),
+		messages.KeyDeleteGroups:              handler((*Front).deleteGroups),
+		messages.KeyOffsetDelete:              handler((*Front).offsetDelete),
 		messages.KeyUpdateFeatures:            handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:           handler((*Front).describeCluster),
 		messages.KeyDescribeProducers:         handler((*Front).describeProducers),

@@ -31,6 +31,8 @@ type house struct {
 	settings map[string]string
 	limits   Limits
 	source   Source
+	// retention of offsets, looked at as often; 0: the default.
+	retention time.Duration
 
 	clock   *shell.RealClock
 	cluster *broker.Cluster
@@ -74,6 +76,9 @@ func (h *house) start() {
 		Exit: func(why string) { panic("the cluster gives up: " + why) }}
 	options.Groups.InitialDelayMs = 0
 	options.Groups.MinSessionMs = 1
+	if h.retention > 0 {
+		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
+	}
 	for i, v := range h.volumes {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -184,6 +184,14 @@ func (h *house) makeOrdinary(req kmsg.Request) {
 		r.Group, r.MemberID = "g", "nobody"
 	case *kmsg.DescribeGroupsRequest:
 		r.Groups = []string{"g", "unknown"}
+	case *kmsg.DeleteGroupsRequest:
+		r.Groups = []string{"g", "unknown"}
+	case *kmsg.OffsetDeleteRequest:
+		r.Group = "g"
+		rt := kmsg.NewOffsetDeleteRequestTopic()
+		rt.Topic = name
+		rt.Partitions = append(rt.Partitions, kmsg.OffsetDeleteRequestTopicPartition{Partition: 0}, kmsg.OffsetDeleteRequestTopicPartition{Partition: 9})
+		r.Topics = append(r.Topics, rt)
 	case *messages.CreateTopicsRequest:
 		rt := messages.NewCreateTopicsRequestTopic()
 		rt.Name, rt.NumPartitions, rt.ReplicationFactor = "made-"+strings.Repeat("x", int(r.Version)), 1, 1

@@ -118,6 +118,9 @@ func TestATopicMadeAnewHasNoOffsets(t *testing.T) {
 			t.Errorf("version %d: offset %d of the topic that was deleted", version, at)
 		}
 	}
+	if all, err := adm.FetchOffsets(patient(t), "g"); err != nil || len(all) != 0 {
+		t.Errorf("asked for everything: %v %v", all, err)
+	}
 }
 
 // TestAConsumerGoesOnWhereItStopped: a group's committed offsets are read by its next member.

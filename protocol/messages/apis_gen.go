@@ -26,7 +26,9 @@ const (
 	KeyOffsetForLeaderEpoch      int16 = 23
 	KeyDescribeConfigs           int16 = 32
 	KeyCreatePartitions          int16 = 37
+	KeyDeleteGroups              int16 = 42
 	KeyElectLeaders              int16 = 43
+	KeyOffsetDelete              int16 = 47
 	KeyUpdateFeatures            int16 = 57
 	KeyDescribeCluster           int16 = 60
 	KeyDescribeProducers         int16 = 61
@@ -63,7 +65,9 @@ var apis = []API{
 	{Key: KeyOffsetForLeaderEpoch, Name: "OffsetForLeaderEpoch", Min: 2, Max: 4, ShownMin: 2, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyDescribeConfigs, Name: "DescribeConfigs", Min: 1, Max: 4, ShownMin: 1, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyCreatePartitions, Name: "CreatePartitions", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
+	{Key: KeyDeleteGroups, Name: "DeleteGroups", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyElectLeaders, Name: "ElectLeaders", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
+	{Key: KeyOffsetDelete, Name: "OffsetDelete", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeProducers, Name: "DescribeProducers", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},

@@ -49,6 +49,8 @@ var Settings = []Setting{
 	{Name: "mirror.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: shown to peers as a cluster without mirroring, and no mirror is admitted to gate acknowledgements here."},
 	{Name: "num.partitions", Type: Int, Default: "1", Scope: BrokerScope, Min: 1, Max: maxPartitions, Meaning: "Partitions of a topic that asks for -1."},
 	{Name: "offset.metadata.max.bytes", Type: Int, Default: "4096", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "The longest metadata a client may commit with an offset."},
+	{Name: "offsets.retention.check.interval.ms", Type: Long, Default: "600000", Scope: BrokerScope, Min: 1, Max: maxLong, Meaning: "How often groups are looked through for offsets that nobody uses any more."},
+	{Name: "offsets.retention.minutes", Type: Int, Default: "10080", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "How long offsets stay that nobody uses: their group is empty, or subscribes to other topics. Time while the process is down does not count."},
 	{Name: "preallocate", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Preallocate files" + kept + "."},
 	{Name: "retention.bytes", Type: Long, Default: "-1", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Size of a partition above which its oldest records go; -1: no limit."},
 	{Name: "retention.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Age at which records go; -1: never."},

@@ -8,16 +8,41 @@ func apply(s *State, ev Event) {
 		c := s.hard(ev.Group)
 		c.generation = max(c.generation, ev.Generation)
 		c.assigned, c.protocolType, c.protocol, c.leader, c.members = ev.Generation, ev.ProtocolType, ev.Protocol, ev.Leader, ev.Members
+		if len(ev.Members) == 0 {
+			c.emptyAge = ev.Age
+		}
+		s.age = max(s.age, ev.Age)
 	case OffsetsStored:
 		c := s.hard(ev.Group)
 		for _, o := range ev.Offsets {
 			s.put(c, o)
 			s.overtake(ev.Group, o)
+			s.age = max(s.age, o.Age)
 		}
 	case TxnOffsetsStored:
 		s.storePending(ev)
+		for _, o := range ev.Offsets {
+			s.age = max(s.age, o.Age)
+		}
 	case TxnOffsetsSettled:
 		s.settlePending(ev)
+	case OffsetsRemoved:
+		c := s.hard(ev.Group)
+		for _, p := range ev.Positions {
+			s.removeOffset(c, position{p.Topic, p.Partition})
+			s.drop(ev.Group, func(r TxnOffsetRecord) bool { return r.at() == position{p.Topic, p.Partition} })
+		}
+	case GroupDeleted:
+		s.drop(ev.Group, func(TxnOffsetRecord) bool { return true })
+		if c := s.groups[ev.Group]; c != nil {
+			for at := range c.offsets {
+				s.removeOffset(c, at)
+			}
+			s.kept -= groupBytes(ev.Group)
+			delete(s.groups, ev.Group)
+		}
+	case ShardAged:
+		s.age = max(s.age, ev.Age)
 	case SettingsChanged:
 		s.settings = ev.Settings
 	case MembershipChanged:
@@ -35,6 +60,8 @@ func apply(s *State, ev Event) {
 		if l := s.live[ev.Group]; l != nil && l.members[ev.Member] != nil {
 			l.members[ev.Member].deadline = ev.Deadline
 		}
+	case RetentionLooked:
+		s.looked, s.lookedAt, s.lookedAge = true, ev.At, ev.Age
 	case TimerArmed:
 		s.armed = ev.At
 	default:
@@ -59,4 +86,11 @@ func (s *State) put(c *committed, o OffsetRecord) {
 	}
 	c.offsets[at] = o
 	s.kept += o.bytes()
+}
+
+func (s *State) removeOffset(c *committed, at position) {
+	if o, stored := c.offsets[at]; stored {
+		s.kept -= o.bytes()
+		delete(c.offsets, at)
+	}
 }

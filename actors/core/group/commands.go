@@ -21,13 +21,15 @@ type Settings struct {
 	MaxSize          int32 // group.max.size; 0: unlimited
 	MaxMetadataBytes int32 // offset.metadata.max.bytes
 	MaxMemberBytes   int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
+	RetentionMs      int64 // offsets.retention.minutes
+	RetentionCheckMs int64 // offsets.retention.check.interval.ms
 	MaxShardBytes    int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
 }
 
 // DefaultSettings are Kafka's, as far as it has them.
 func DefaultSettings() Settings {
 	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096,
-		MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
+		RetentionMs: 7 * 24 * 3_600_000, RetentionCheckMs: 600_000, MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
 }
 
 // JoinGroup asks for a place in the next generation. Answered by Joined, at once or when the round of
@@ -155,7 +157,20 @@ type ListGroups struct {
 	Types  []string // this server has "classic" only
 }
 
-// Tick is the clock: sessions, rounds of joins and of syncs that are over.
+// DeleteGroup removes a group without members. Answered by Deleted.
+type DeleteGroup struct {
+	Ref   core.RequestID
+	Group string
+}
+
+// DeleteOffsets removes single positions. Answered by OffsetsDeleted.
+type DeleteOffsets struct {
+	Ref       core.RequestID
+	Group     string
+	Positions []PositionRecord
+}
+
+// Tick is the clock: sessions, rounds of joins and of syncs that are over, offsets nobody uses.
 type Tick struct{}
 
 func (Resume) isCommand()        {}
@@ -167,4 +182,6 @@ func (OffsetCommit) isCommand()  {}
 func (OffsetFetch) isCommand()   {}
 func (DescribeGroup) isCommand() {}
 func (ListGroups) isCommand()    {}
+func (DeleteGroup) isCommand()   {}
+func (DeleteOffsets) isCommand() {}
 func (Tick) isCommand()          {}

@@ -12,15 +12,15 @@ type outcome = core.Outcome[Event, Effect]
 func decide(s *State, now core.Now, cmd Command) outcome {
 	switch c := cmd.(type) {
 	case Resume:
-		return s.resume(c, now.Mono)
+		return s.resume(c, now)
 	case JoinGroup:
-		return s.turn(c.Group, now.Mono, func(t *turn) { t.join(c) })
+		return s.turn(c.Group, now, func(t *turn) { t.join(c) })
 	case SyncGroup:
-		return s.turn(c.Group, now.Mono, func(t *turn) { t.sync(c) })
+		return s.turn(c.Group, now, func(t *turn) { t.sync(c) })
 	case Heartbeat:
-		return s.heartbeat(c, now.Mono)
+		return s.heartbeat(c, now)
 	case LeaveGroup:
-		return s.turn(c.Group, now.Mono, func(t *turn) { t.leave(c) })
+		return s.turn(c.Group, now, func(t *turn) { t.leave(c) })
 	case OffsetCommit:
 		return s.commit(c, now)
 	case OffsetFetch:
@@ -33,8 +33,12 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.describe(c, now.Mono)
 	case ListGroups:
 		return s.list(c, now.Mono)
+	case DeleteGroup:
+		return s.delete(c, now.Mono)
+	case DeleteOffsets:
+		return s.deleteOffsets(c, now.Mono)
 	case Tick:
-		return s.tick(now.Mono)
+		return s.tick(now)
 	default:
 		panic("group: unknown command")
 	}
@@ -46,14 +50,15 @@ type turn struct {
 	*live
 	group    string
 	now      int64
-	known    bool // the group exists
+	age      int64 // of the shard
+	known    bool  // the group exists
 	held     int64
 	kept     int64
 	settings Settings
 	out      outcome
 }
 
-func (s *State) turn(group string, now int64, do func(*turn)) outcome {
+func (s *State) turn(group string, now core.Now, do func(*turn)) outcome {
 	t := s.begin(group, now)
 	do(t)
 	t.end()
@@ -61,8 +66,8 @@ func (s *State) turn(group string, now int64, do func(*turn)) outcome {
 	return t.out
 }
 
-func (s *State) begin(group string, now int64) *turn {
-	return &turn{live: s.current(group, now), group: group, now: now, settings: s.settings, held: s.held, kept: s.kept,
+func (s *State) begin(group string, now core.Now) *turn {
+	return &turn{live: s.current(group, now.Mono), group: group, now: now.Mono, age: s.ageAt(now), settings: s.settings, held: s.held, kept: s.kept,
 		known: s.groups[group] != nil || s.live[group] != nil}
 }
 
@@ -96,16 +101,16 @@ func (s *State) arm(out *outcome, at int64) {
 	out.Early = append(out.Early, ArmTimer{At: at})
 }
 
-func (s *State) resume(c Resume, now int64) outcome {
-	out := outcome{Events: []Event{SettingsChanged(c)}}
-	first := int64(0)
+func (s *State) resume(c Resume, now core.Now) outcome {
+	out := outcome{Events: []Event{SettingsChanged(c), RetentionLooked{At: now.Mono, Age: s.ageAt(now)}}}
+	first := now.Mono + c.Settings.RetentionCheckMs*ms
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		if s.live[name] != nil || len(s.groups[name].members) == 0 {
 			continue
 		}
-		l := s.current(name, now)
+		l := s.current(name, now.Mono)
 		out.Events = append(out.Events, MembershipChanged{Group: name, live: l})
-		if at := l.earliest(); first == 0 || at < first {
+		if at := l.earliest(); at < first {
 			first = at
 		}
 	}
@@ -114,12 +119,16 @@ func (s *State) resume(c Resume, now int64) outcome {
 }
 
 // tick looks at every group that is due and arms the next look.
-func (s *State) tick(now int64) outcome {
+func (s *State) tick(now core.Now) outcome {
 	var out outcome
-	first := int64(0)
+	first := s.nextLook()
+	if first != 0 && first <= now.Mono {
+		out.Events = s.expire(now)
+		first = now.Mono + s.settings.RetentionCheckMs*ms
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.live)) {
 		l := s.live[name]
-		if at := l.earliest(); at != 0 && at <= now {
+		if at := l.earliest(); at != 0 && at <= now.Mono {
 			t := s.begin(name, now)
 			t.expire()
 			t.end()
@@ -133,10 +142,10 @@ func (s *State) tick(now int64) outcome {
 		}
 	}
 	switch {
-	case first != 0 && (s.armed <= now || first < s.armed):
+	case first != 0 && (s.armed <= now.Mono || first < s.armed):
 		out.Events = append(out.Events, TimerArmed{At: first})
 		out.Early = append(out.Early, ArmTimer{At: first})
-	case first == 0 && s.armed <= now && s.armed != 0:
+	case first == 0 && s.armed <= now.Mono && s.armed != 0:
 		out.Events = append(out.Events, TimerArmed{})
 	}
 	return out

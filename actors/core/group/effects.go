@@ -76,6 +76,7 @@ type OffsetsFetched struct {
 // FetchedOffset is one position; Offset is core.Unknown (-1) when there is none.
 type FetchedOffset struct {
 	Topic       string
+	TopicID     core.TopicID // it was stored under; zero if that is not known
 	Partition   int32
 	Offset      core.Offset
 	LeaderEpoch core.LeaderEpoch
@@ -126,6 +127,19 @@ type ListedGroup struct {
 	Type         string // "classic"
 }
 
+// Deleted answers DeleteGroup.
+type Deleted struct {
+	Ref  core.RequestID
+	Code perr.Code
+}
+
+// OffsetsDeleted answers DeleteOffsets: Codes[i] belongs to Positions[i] of the command, unless Code is set.
+type OffsetsDeleted struct {
+	Ref   core.RequestID
+	Code  perr.Code
+	Codes []perr.Code
+}
+
 // ArmTimer asks for a Tick at At (mono ns).
 type ArmTimer struct{ At int64 }
 
@@ -138,6 +152,9 @@ func (e OffsetsFetched) ReplyTo() core.RequestID   { return e.Ref }
 func (e Described) ReplyTo() core.RequestID        { return e.Ref }
 func (e Listed) ReplyTo() core.RequestID           { return e.Ref }
 
+func (e Deleted) ReplyTo() core.RequestID        { return e.Ref }
+func (e OffsetsDeleted) ReplyTo() core.RequestID { return e.Ref }
+
 func (Joined) isEffect()           {}
 func (Synced) isEffect()           {}
 func (Beaten) isEffect()           {}
@@ -146,4 +163,6 @@ func (OffsetsCommitted) isEffect() {}
 func (OffsetsFetched) isEffect()   {}
 func (Described) isEffect()        {}
 func (Listed) isEffect()           {}
+func (Deleted) isEffect()          {}
+func (OffsetsDeleted) isEffect()   {}
 func (ArmTimer) isEffect()         {}

@@ -35,6 +35,8 @@ type (
 		Group, Member string
 		Deadline      int64
 	}
+	// RetentionLooked says that offsets were looked through at At (mono ns), when the shard had lived Age ms.
+	RetentionLooked struct{ At, Age int64 }
 	// TimerArmed says that a Tick will come at At; 0: none is outstanding.
 	TimerArmed struct{ At int64 }
 )
@@ -42,8 +44,10 @@ type (
 func (SettingsChanged) isEvent()      {}
 func (MembershipChanged) isEvent()    {}
 func (MemberSeen) isEvent()           {}
+func (RetentionLooked) isEvent()      {}
 func (TimerArmed) isEvent()           {}
 func (SettingsChanged) isVolatile()   {}
 func (MembershipChanged) isVolatile() {}
 func (MemberSeen) isVolatile()        {}
+func (RetentionLooked) isVolatile()   {}
 func (TimerArmed) isVolatile()        {}

@@ -121,6 +121,8 @@ type OffsetRecord struct {
 	Metadata string
 	// Unix milliseconds; evidence only.
 	CommittedAt int64
+	// Milliseconds that the shard had lived; retention counts from here.
+	Age int64
 }
 
 // Default sets every field to its default.
@@ -136,6 +138,9 @@ func (m *OffsetRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, int32(m.LeaderEpoch))
 	b = wire.AppendString(b, m.Metadata, flexible)
 	b = wire.AppendInt64(b, m.CommittedAt)
+	if version >= 2 {
+		b = wire.AppendInt64(b, m.Age)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -151,9 +156,20 @@ func (m *OffsetRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.LeaderEpoch = core.LeaderEpoch(r.Int32())
 	m.Metadata = r.String(flexible)
 	m.CommittedAt = r.Int64()
+	if version >= 2 {
+		m.Age = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*OffsetRecord) least(version int16, flexible bool) int {
+	n := 43
+	if version >= 2 {
+		n += 8
+	}
+	return max(n, 1)
 }
 
 // GenerationStarted says that a round of joins is complete; its number is never used again.
@@ -202,6 +218,8 @@ type AssignmentCommitted struct {
 	Leader string
 	// By id.
 	Members []MemberRecord
+	// Milliseconds that the shard had lived; of an empty group, retention counts from here.
+	Age int64
 }
 
 // Default sets every field to its default.
@@ -218,6 +236,9 @@ func (m *AssignmentCommitted) appendTo(b []byte, version int16, flexible bool) [
 	b = wire.AppendArrayLen(b, len(m.Members), flexible)
 	for i := range m.Members {
 		b = m.Members[i].appendTo(b, version, flexible)
+	}
+	if version >= 1 {
+		b = wire.AppendInt64(b, m.Age)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -237,6 +258,9 @@ func (m *AssignmentCommitted) readFrom(r *wire.Reader, version int16, flexible b
 		for i := range m.Members {
 			m.Members[i].readFrom(r, version, flexible)
 		}
+	}
+	if version >= 1 {
+		m.Age = r.Int64()
 	}
 	if flexible {
 		r.SkipTags()
@@ -271,12 +295,145 @@ func (m *OffsetsStored) appendTo(b []byte, version int16, flexible bool) []byte 
 func (m *OffsetsStored) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.Group = r.String(flexible)
-	if n := r.ArrayLen(flexible, 43); n > 0 {
+	if n := r.ArrayLen(flexible, new(OffsetRecord).least(version, flexible)); n > 0 {
 		m.Offsets = make([]OffsetRecord, n)
 		for i := range m.Offsets {
 			m.Offsets[i].readFrom(r, version, flexible)
 		}
 	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PositionRecord names one partition.
+type PositionRecord struct {
+	// The topic's name.
+	Topic string
+	// The partition.
+	Partition int32
+}
+
+// Default sets every field to its default.
+func (m *PositionRecord) Default() {
+	*m = PositionRecord{}
+}
+
+func (m *PositionRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Topic, flexible)
+	b = wire.AppendInt32(b, m.Partition)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PositionRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = r.String(flexible)
+	m.Partition = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// OffsetsRemoved says that positions are gone: an administrator deleted them, or nobody used them
+// for so long.
+type OffsetsRemoved struct {
+	// The group.
+	Group string
+	// offsets.retention.minutes were over; false: deleted on demand.
+	Expired bool
+	// By topic and partition.
+	Positions []PositionRecord
+}
+
+// Default sets every field to its default.
+func (m *OffsetsRemoved) Default() {
+	*m = OffsetsRemoved{}
+}
+
+func (m *OffsetsRemoved) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendBool(b, m.Expired)
+	b = wire.AppendArrayLen(b, len(m.Positions), flexible)
+	for i := range m.Positions {
+		b = m.Positions[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *OffsetsRemoved) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Expired = r.Bool()
+	if n := r.ArrayLen(flexible, 6); n > 0 {
+		m.Positions = make([]PositionRecord, n)
+		for i := range m.Positions {
+			m.Positions[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// GroupDeleted says that a group without members is gone with its offsets.
+type GroupDeleted struct {
+	// The group.
+	Group string
+	// It had no offsets left; false: deleted on demand.
+	Expired bool
+}
+
+// Default sets every field to its default.
+func (m *GroupDeleted) Default() {
+	*m = GroupDeleted{}
+}
+
+func (m *GroupDeleted) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendBool(b, m.Expired)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *GroupDeleted) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Expired = r.Bool()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ShardAged says how long the shard has lived, so that retention goes on after a restart.
+type ShardAged struct {
+	// Milliseconds, without the time that the process was down.
+	Age int64
+}
+
+// Default sets every field to its default.
+func (m *ShardAged) Default() {
+	*m = ShardAged{}
+}
+
+func (m *ShardAged) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.Age)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ShardAged) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Age = r.Int64()
 	if flexible {
 		r.SkipTags()
 	}
@@ -300,6 +457,8 @@ type GroupRecord struct {
 	Members []MemberRecord
 	// By topic and partition.
 	Offsets []OffsetRecord
+	// Milliseconds that the shard had lived when the last member went.
+	EmptyAge int64
 }
 
 // Default sets every field to its default.
@@ -322,6 +481,9 @@ func (m *GroupRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	for i := range m.Offsets {
 		b = m.Offsets[i].appendTo(b, version, flexible)
 	}
+	if version >= 2 {
+		b = wire.AppendInt64(b, m.EmptyAge)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -342,15 +504,26 @@ func (m *GroupRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Members[i].readFrom(r, version, flexible)
 		}
 	}
-	if n := r.ArrayLen(flexible, 43); n > 0 {
+	if n := r.ArrayLen(flexible, new(OffsetRecord).least(version, flexible)); n > 0 {
 		m.Offsets = make([]OffsetRecord, n)
 		for i := range m.Offsets {
 			m.Offsets[i].readFrom(r, version, flexible)
 		}
 	}
+	if version >= 2 {
+		m.EmptyAge = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
+}
+
+func (*GroupRecord) least(version int16, flexible bool) int {
+	n := 15
+	if version >= 2 {
+		n += 8
+	}
+	return max(n, 1)
 }
 
 // TxnOffsetRecord is one position that a transaction has not committed yet.
@@ -417,7 +590,7 @@ func (m *TxnOffsetsStored) readFrom(r *wire.Reader, version int16, flexible bool
 	m.Default()
 	m.Group = r.String(flexible)
 	m.ProducerID = r.Int64()
-	if n := r.ArrayLen(flexible, 43); n > 0 {
+	if n := r.ArrayLen(flexible, new(OffsetRecord).least(version, flexible)); n > 0 {
 		m.Offsets = make([]OffsetRecord, n)
 		for i := range m.Offsets {
 			m.Offsets[i].readFrom(r, version, flexible)
@@ -508,6 +681,8 @@ type Snapshot struct {
 	Groups []GroupRecord
 	// Positions of open transactions, by group.
 	Pending []TxnGroupRecord
+	// Milliseconds that the shard has lived.
+	Age int64
 }
 
 // Default sets every field to its default.
@@ -526,6 +701,9 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 			b = m.Pending[i].appendTo(b, version, flexible)
 		}
 	}
+	if version >= 2 {
+		b = wire.AppendInt64(b, m.Age)
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -534,7 +712,7 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 
 func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
-	if n := r.ArrayLen(flexible, 15); n > 0 {
+	if n := r.ArrayLen(flexible, new(GroupRecord).least(version, flexible)); n > 0 {
 		m.Groups = make([]GroupRecord, n)
 		for i := range m.Groups {
 			m.Groups[i].readFrom(r, version, flexible)
@@ -547,6 +725,9 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 				m.Pending[i].readFrom(r, version, flexible)
 			}
 		}
+	}
+	if version >= 2 {
+		m.Age = r.Int64()
 	}
 	if flexible {
 		r.SkipTags()
@@ -562,6 +743,15 @@ func (AssignmentCommitted) isDurable() {}
 func (OffsetsStored) isEvent()   {}
 func (OffsetsStored) isDurable() {}
 
+func (OffsetsRemoved) isEvent()   {}
+func (OffsetsRemoved) isDurable() {}
+
+func (GroupDeleted) isEvent()   {}
+func (GroupDeleted) isDurable() {}
+
+func (ShardAged) isEvent()   {}
+func (ShardAged) isDurable() {}
+
 func (TxnOffsetsStored) isEvent()   {}
 func (TxnOffsetsStored) isDurable() {}
 
@@ -574,11 +764,17 @@ func EncodeEvent(e DurableEvent) []byte {
 	case GenerationStarted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 270), 0), 0, true)
 	case AssignmentCommitted:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 271), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 271), 1), 1, true)
 	case OffsetsStored:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 272), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 272), 2), 2, true)
+	case OffsetsRemoved:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 273), 0), 0, true)
+	case GroupDeleted:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 274), 0), 0, true)
+	case ShardAged:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 275), 0), 0, true)
 	case TxnOffsetsStored:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 2), 2, true)
 	case TxnOffsetsSettled:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 291), 0), 0, true)
 	default:
@@ -597,15 +793,27 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e GenerationStarted
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 271 && version >= 0 && version <= 0: // AssignmentCommitted
+	case id == 271 && version >= 0 && version <= 1: // AssignmentCommitted
 		var e AssignmentCommitted
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 272 && version >= 0 && version <= 0: // OffsetsStored
+	case id == 272 && version >= 0 && version <= 2: // OffsetsStored
 		var e OffsetsStored
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 290 && version >= 0 && version <= 0: // TxnOffsetsStored
+	case id == 273 && version >= 0 && version <= 0: // OffsetsRemoved
+		var e OffsetsRemoved
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 274 && version >= 0 && version <= 0: // GroupDeleted
+		var e GroupDeleted
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 275 && version >= 0 && version <= 0: // ShardAged
+		var e ShardAged
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 290 && version >= 0 && version <= 2: // TxnOffsetsStored
 		var e TxnOffsetsStored
 		e.readFrom(&r, version, true)
 		out = e
@@ -624,14 +832,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
+	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 1) {
+	if r.Err() == nil && (version < 0 || version > 2) {
 		return fmt.Errorf("group: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

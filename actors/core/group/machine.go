@@ -31,11 +31,12 @@ func encode(ev Event) (core.Entry, bool) {
 }
 
 func (s *State) snapshot() []byte {
-	var out Snapshot
+	out := Snapshot{Age: s.age}
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		c := s.groups[name]
 		out.Groups = append(out.Groups, GroupRecord{Group: name, Generation: c.generation, Assigned: c.assigned,
-			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader, Members: c.members, Offsets: c.sorted()})
+			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader, Members: c.members, Offsets: c.sorted(),
+			EmptyAge: c.emptyAge})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.pending)) {
 		out.Pending = append(out.Pending, TxnGroupRecord{Group: name, Offsets: s.pending[name]})
@@ -49,10 +50,11 @@ func restore(_ string, b []byte) (*State, error) {
 		return nil, err
 	}
 	s := newState()
+	s.age = in.Age
 	for _, g := range in.Groups {
 		c := s.hard(g.Group)
 		c.generation, c.assigned, c.protocolType, c.protocol = g.Generation, g.Assigned, g.ProtocolType, g.Protocol
-		c.leader, c.members = g.Leader, g.Members
+		c.leader, c.members, c.emptyAge = g.Leader, g.Members, g.EmptyAge
 		for _, o := range g.Offsets {
 			s.put(c, o)
 		}

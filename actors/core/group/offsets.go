@@ -26,7 +26,7 @@ func (s *State) commit(c OffsetCommit, now core.Now) outcome {
 			continue
 		}
 		r := OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
-			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall}
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall, Age: s.ageAt(now)}
 		more := r.bytes()
 		if old := s.groups[c.Group]; old != nil {
 			if before, again := old.offsets[position{o.Topic, o.Partition}]; again {
@@ -129,5 +129,5 @@ func sameTopic(stored, asked core.TopicID) bool {
 }
 
 func fetched(o OffsetRecord) FetchedOffset {
-	return FetchedOffset{Topic: o.Topic, Partition: o.Partition, Offset: o.Offset, LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata}
+	return FetchedOffset{Topic: o.Topic, TopicID: o.ID, Partition: o.Partition, Offset: o.Offset, LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata}
 }

@@ -141,7 +141,7 @@ func (t *turn) store() {
 	if !t.known && len(t.members) == 0 {
 		return
 	}
-	ev := AssignmentCommitted{Group: t.group, Generation: t.generation, ProtocolType: t.protocolType, Protocol: t.protocol, Leader: t.leader}
+	ev := AssignmentCommitted{Group: t.group, Generation: t.generation, ProtocolType: t.protocolType, Protocol: t.protocol, Leader: t.leader, Age: t.age}
 	for _, m := range t.inOrder() {
 		r := MemberRecord{Member: m.id, Instance: m.instance, ClientID: m.clientID, ClientHost: m.clientHost,
 			SessionMs: m.sessionMs, RebalanceMs: m.rebalanceMs, Assignment: orNil(m.assignment)}

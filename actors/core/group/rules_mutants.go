@@ -5,10 +5,13 @@ package group
 import "lockstep/actors/core/rules"
 
 var (
-	answerOnlyDurable    = rules.Kept("D25 answerOnlyDurable")
-	neverReuseGeneration = rules.Kept("D25 neverReuseGeneration")
-	keepMembersOnRestart = rules.Kept("D25 keepMembersOnRestart")
-	boundGroups          = rules.Kept("I61 boundGroups")
-	matchTopicID         = rules.Kept("F34 matchTopicID")
-	pendingUntilTheEnd   = rules.Kept("T13 pendingUntilTheEnd")
+	answerOnlyDurable     = rules.Kept("D25 answerOnlyDurable")
+	neverReuseGeneration  = rules.Kept("D25 neverReuseGeneration")
+	keepMembersOnRestart  = rules.Kept("D25 keepMembersOnRestart")
+	boundGroups           = rules.Kept("I61 boundGroups")
+	ageByUptime           = rules.Kept("D1 ageByUptime")
+	keepSubscribedOffsets = rules.Kept("G5 keepSubscribedOffsets")
+	keepGroupsInUse       = rules.Kept("G4 keepGroupsInUse")
+	matchTopicID          = rules.Kept("F34 matchTopicID")
+	pendingUntilTheEnd    = rules.Kept("T13 pendingUntilTheEnd")
 )

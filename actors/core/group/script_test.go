@@ -1,6 +1,7 @@
 package group
 
 import (
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
@@ -116,10 +117,25 @@ func (s *script) line(line string) []Effect {
 	}
 	if words[0] == "settings" {
 		s.settings.InitialDelayMs, s.settings.MaxSize = a.num("delay", 0), int32(a.num("max", 0))
+		s.settings.RetentionMs, s.settings.RetentionCheckMs = a.num("retention", 604_800_000), a.num("check", 600_000)
 		return s.do(Resume{Settings: s.settings})
 	}
 	s.refs = append(s.refs, words[1])
 	return s.do(s.command(words[0], core.RequestID(len(s.refs)-1), words[1], a))
+}
+
+// subscription makes "topics=a+b" the subscription that consumers send, and leaves everything else as it is.
+func subscription(text string) []byte {
+	list, is := strings.CutPrefix(text, "topics=")
+	if !is {
+		return []byte(text)
+	}
+	names := strings.Split(list, "+")
+	b := binary.BigEndian.AppendUint32([]byte{0, 3}, uint32(len(names)))
+	for _, n := range names {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(n))), n...)
+	}
+	return append(b, 0xff, 0xff, 0xff, 0xff)
 }
 
 func (s *script) command(verb string, ref core.RequestID, name string, a args) Command {
@@ -133,7 +149,7 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 		_, c.SkipsAssignment = a["v9"]
 		for p := range strings.SplitSeq(a.or("proto", "range"), ",") {
 			n, metadata, _ := strings.Cut(p, ":")
-			c.Protocols = append(c.Protocols, Protocol{n, []byte(metadata)})
+			c.Protocols = append(c.Protocols, Protocol{n, subscription(metadata)})
 		}
 		return c
 	case "sync":
@@ -178,6 +194,16 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 				n, _ := strconv.Atoi(p)
 				c.Topics = append(c.Topics, TopicPartitions{Topic: topic, ID: core.TopicID{byte(a.num("id", 0))}, Partitions: []int32{int32(n)}})
 			}
+		}
+		return c
+	case "delete":
+		return DeleteGroup{Ref: ref, Group: group}
+	case "offset-delete":
+		c := DeleteOffsets{Ref: ref, Group: group}
+		for o := range strings.SplitSeq(a["at"], ",") {
+			topic, p, _ := strings.Cut(o, "/")
+			n, _ := strconv.Atoi(p)
+			c.Positions = append(c.Positions, PositionRecord{Topic: topic, Partition: int32(n)})
 		}
 		return c
 	case "describe":

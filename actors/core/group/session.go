@@ -1,10 +1,13 @@
 package group
 
-import "lockstep/protocol/perr"
+import (
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
 
 // heartbeat is the one request that comes every few seconds from everybody, so it does not copy the
 // group.
-func (s *State) heartbeat(c Heartbeat, now int64) outcome {
+func (s *State) heartbeat(c Heartbeat, now core.Now) outcome {
 	if s.live[c.Group] == nil && s.groups[c.Group] != nil {
 		return s.turn(c.Group, now, func(t *turn) { // after a restart, before Resume reached us
 			t.reply(Beaten{Ref: c.Ref, Code: t.beat(c)})
@@ -22,7 +25,7 @@ func (s *State) heartbeat(c Heartbeat, now int64) outcome {
 	}
 	code := l.beat(c)
 	if code == perr.None || code == perr.RebalanceInProgress {
-		out.Events = append(out.Events, MemberSeen{Group: c.Group, Member: c.MemberID, Deadline: now + l.members[c.MemberID].sessionMs*ms})
+		out.Events = append(out.Events, MemberSeen{Group: c.Group, Member: c.MemberID, Deadline: now.Mono + l.members[c.MemberID].sessionMs*ms})
 	}
 	answer(&out, Beaten{Ref: c.Ref, Code: code})
 	return out

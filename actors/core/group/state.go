@@ -26,11 +26,15 @@ type State struct {
 	// pending are positions of open transactions by group, in the order they were stored.
 	pending map[string][]TxnOffsetRecord
 	kept    int64 // bytes of groups and their offsets, by bounds.go; follows from groups and pending
+	age     int64 // ms that the shard has lived, as far as durable events say
 
 	settings Settings
 	live     map[string]*live
 	held     int64 // bytes of live, by bounds.go; follows from it
 	armed    int64 // mono ns of the earliest outstanding Tick; 0: none
+
+	looked              bool // since Resume, at lookedAt (mono ns), when the shard had lived lookedAge ms
+	lookedAt, lookedAge int64
 }
 
 // committed is what durable events say of a group.
@@ -41,6 +45,7 @@ type committed struct {
 	protocol     string
 	leader       string
 	members      []MemberRecord
+	emptyAge     int64 // of the shard, when the last member went
 	offsets      map[position]OffsetRecord
 }
 

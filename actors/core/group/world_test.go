@@ -16,6 +16,7 @@ type world struct {
 	t        *testing.T
 	s        *State
 	now      int64 // ms
+	wall     int64 // ms that the wall clock is ahead of now
 	timers   []int64
 	entries  []core.Entry
 	snapshot []byte
@@ -28,7 +29,8 @@ func newWorld(t *testing.T) *world {
 }
 
 func (s *State) clone() *State {
-	c := &State{groups: map[string]*committed{}, settings: s.settings, live: map[string]*live{}, armed: s.armed}
+	c := &State{groups: map[string]*committed{}, settings: s.settings, live: map[string]*live{}, armed: s.armed,
+		looked: s.looked, lookedAt: s.lookedAt, lookedAge: s.lookedAge}
 	for name, l := range s.live {
 		c.live[name] = l.clone()
 	}
@@ -38,7 +40,7 @@ func (s *State) clone() *State {
 func (w *world) do(cmd Command) []Effect {
 	w.t.Helper()
 	hard, soft := w.s.snapshot(), w.s.clone()
-	out := Machine().Decide(w.s, core.Now{Mono: w.now * ms, Wall: w.now}, cmd)
+	out := Machine().Decide(w.s, core.Now{Mono: w.now * ms, Wall: w.now + w.wall}, cmd)
 	if after := w.s.clone(); !slices.Equal(hard, w.s.snapshot()) || !reflect.DeepEqual(soft, after) {
 		w.t.Fatalf("deciding %#v changed the state", cmd)
 	}
@@ -148,7 +150,7 @@ func render(e Effect, ref func(core.RequestID) string) string {
 			out += " skip"
 		}
 		for _, m := range e.Members {
-			out += fmt.Sprintf(" [%s%s %s]", m.MemberID, instance(m.InstanceID), m.Metadata)
+			out += fmt.Sprintf(" [%s%s %s]", m.MemberID, instance(m.InstanceID), said(m.Metadata))
 		}
 		return out
 	case Synced:
@@ -176,11 +178,19 @@ func render(e Effect, ref func(core.RequestID) string) string {
 			out += fmt.Sprintf(" %s/%d@%d:%d%q", o.Topic, o.Partition, o.Offset, o.LeaderEpoch, o.Metadata)
 		}
 		return out
+	case Deleted:
+		return fmt.Sprintf("%s: deleted %s", ref(e.Ref), e.Code.Name())
+	case OffsetsDeleted:
+		out := fmt.Sprintf("%s: offsets deleted %s", ref(e.Ref), e.Code.Name())
+		for _, c := range e.Codes {
+			out += " " + c.Name()
+		}
+		return out
 	case Described:
 		d := e.Description
 		out := fmt.Sprintf("%s: described found=%v %s gen=%d %s/%s leader=%s", ref(e.Ref), e.Found, d.State, d.Generation, d.ProtocolType, d.Protocol, d.Leader)
 		for _, m := range d.Members {
-			out += fmt.Sprintf(" [%s%s %s@%s %s %q]", m.MemberID, instance(m.InstanceID), m.ClientID, m.ClientHost, m.Metadata, m.Assignment)
+			out += fmt.Sprintf(" [%s%s %s@%s %s %q]", m.MemberID, instance(m.InstanceID), m.ClientID, m.ClientHost, said(m.Metadata), m.Assignment)
 		}
 		return out
 	case Listed:
@@ -192,6 +202,14 @@ func render(e Effect, ref func(core.RequestID) string) string {
 	default:
 		panic(fmt.Sprintf("unknown effect %T", e))
 	}
+}
+
+// said shows a subscription as scripts write it.
+func said(b []byte) string {
+	if names, ok := subscribedTopics(b); ok {
+		return "topics=" + strings.Join(names, "+")
+	}
+	return string(b)
 }
 
 func instance(id *string) string {
