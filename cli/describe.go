@@ -34,6 +34,7 @@ type describeRow struct {
 	ZeroRPOFrom       int64  `json:"zeroRpoFrom"`
 	ClaimTime         string `json:"claimTime"`
 	Unconfirmed       bool   `json:"unconfirmed"`
+	ZeroRPO           bool   `json:"zeroRpo"`
 	LastMirrorEpoch   int32  `json:"lastMirrorEpoch"`
 	SourceEpoch       int32  `json:"sourceEpoch"`
 	Floor             int64  `json:"floor"`
@@ -99,7 +100,7 @@ func describeOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, 
 		DestinationOffset: p.DestinationOffset, Lag: p.Lag, State: p.StateValue, RetryAttempt: p.RetryAttempt,
 		ErrorMessage: value(p.ErrorMessage), DesiredType: typeName(t.DesiredMirrorType), EffectiveType: typeName(t.EffectiveMirrorType),
 		RecoveryPending: t.RecoveryPending, TopicState: t.State, Phase: t.Phase, ArmedPartitions: t.ArmedPartitions, Armed: p.Armed,
-		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, LastMirrorEpoch: p.LastMirrorEpoch,
+		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, ZeroRPO: t.ZeroRpo, LastMirrorEpoch: p.LastMirrorEpoch,
 		SourceEpoch: p.SourceEpoch, Floor: p.Floor, SourceEnd: p.SourceEnd, Era: t.Era, Verb: verbOf(t), SwitchingOver: t.SwitchingOver,
 		SourceObeys: obedience(t), Class: t.Class}
 }

@@ -42,10 +42,11 @@ type mirrorsCommand struct {
 	Hold         bool          `xor:"hold" help:"With --release-sync: refuse the destination's return to SYNC until --unhold."`
 	Unhold       bool          `xor:"hold" help:"With --release-sync: release nothing, and let the destination return."`
 	Forget       bool          `help:"With --release-sync, without --topics: the mirror's name becomes free for another cluster."`
-	Force        bool          `help:"With --release-sync: also topics that the mirror has taken over. Two clusters take their writes then."`
+	AfterLease   bool          `name:"after-lease" help:"With --release-sync: producers wait until the destination has heard of it or its claim lease is over, so that it never shows SYNC for what it lacks."`
+	Force        bool          `help:"With --release-sync: also topics that the mirror has taken over (two clusters take their writes then), and no wait where lockstep.release.after.lease promised one."`
 	Preview      bool          `help:"With --switchover, --failover and --stop: show per partition what would be kept, and do nothing."`
 	Sources      bool          `help:"With --describe: only this cluster's own topics that mirrors of others gate or have taken over."`
-	Wait         bool          `help:"With --start, --alter, --stop, --switchover and --failover: until it is so, or --timeout."`
+	Wait         bool          `help:"With --start, --alter, --stop, --switchover, --failover and --release-sync: until it is so, or --timeout."`
 	Timeout      time.Duration `default:"60s" help:"With --wait: exit code 2 after this long."`
 	JSON         bool          `name:"json" help:"With --describe, --list, --preview, --switchover and --failover."`
 	Failed       bool          `help:"With --describe: only partitions that are failing."`
@@ -135,14 +136,17 @@ func (c *mirrorsCommand) action() (action, error) {
 	case "--release-sync":
 		err = needs("--mirror", c.Mirror != "")
 	}
-	if name != "--release-sync" && (c.Hold || c.Unhold || c.Forget || c.DryRun) {
-		err = errors.Join(err, fmt.Errorf("--hold, --unhold, --forget and --dry-run go with --release-sync, not with %s", name))
+	if name != "--release-sync" && (c.Hold || c.Unhold || c.Forget || c.DryRun || c.AfterLease) {
+		err = errors.Join(err, fmt.Errorf("--hold, --unhold, --forget, --after-lease and --dry-run go with --release-sync, not with %s", name))
 	}
 	if c.AcceptSource && name != "--recover" {
 		err = errors.Join(err, fmt.Errorf("--accept-source goes with --recover, not with %s", name))
 	}
 	if c.Forget && (c.Hold || c.Unhold || len(c.Topics) > 0) {
 		err = errors.Join(err, errors.New("--forget gives up the whole mirror: leave out --topics, --hold and --unhold"))
+	}
+	if c.AfterLease && (c.Unhold || c.Force) {
+		err = errors.Join(err, errors.New("--after-lease goes neither with --unhold, which releases nothing, nor with --force, which does not wait"))
 	}
 	return chosen[name], err
 }

@@ -89,6 +89,9 @@ func previewOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, p
 	row := previewRow{Mirror: mirror, Topic: t.TopicName, Partition: p.PartitionIndex, Class: "UNARMED", SourceEpoch: p.SourceEpoch, Floor: p.Floor,
 		LogEnd: p.DestinationOffset, SourceOffset: p.SourceOffset, ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), State: t.State, Era: t.Era}
 	switch {
+	case t.ZeroRpo && p.Armed:
+		row.Class = "ARMED"
+		row.Kept = "every acks=all record acknowledged until now (RPO 0: the source releases after the claim lease only)"
 	case p.Armed && t.ClaimTimeMs > 0:
 		row.Class = "ARMED"
 		row.Kept = "every acks=all record acknowledged up to T, and all later ones unless the source released this mirror after T"

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"lockstep/protocol/admin"
 )
@@ -15,7 +17,7 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 	if err != nil {
 		return err
 	}
-	r, err := cl.Release(ctx, c.Mirror, names, admin.ReleaseOptions{DryRun: c.DryRun, Hold: c.Hold, Unhold: c.Unhold, Forget: c.Forget, Force: c.Force})
+	r, err := cl.Release(ctx, c.Mirror, names, admin.ReleaseOptions{DryRun: c.DryRun, Hold: c.Hold, Unhold: c.Unhold, Forget: c.Forget, Force: c.Force, AfterLease: c.AfterLease})
 	if err != nil {
 		return err
 	}
@@ -29,6 +31,9 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 		verb = map[bool]string{false: "Would release", true: "Would lift the hold on"}[c.Unhold]
 	}
 	fmt.Fprintf(w, "%s %d topic(s) of mirror %s of cluster %s: %s\n", verb, len(done), c.Mirror, cluster, done)
+	if r.Wait > 0 {
+		fmt.Fprintln(w, waits(r, c.DryRun))
+	}
 	switch {
 	case c.DryRun || c.Unhold:
 	case c.Forget:
@@ -36,9 +41,56 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 	case c.Hold:
 		fmt.Fprintf(w, "Release %d: records acknowledged from now on are not on %s; sync resumes only after --release-sync --unhold --mirror %s\n", r.Number, cluster, c.Mirror)
 	default:
-		fmt.Fprintf(w, "Release %d: records acknowledged from now on are not on %s until it has caught up and sync has resumed by itself\n", r.Number, cluster)
+		from := map[bool]string{false: "from now on", true: "after that"}[r.Wait > 0]
+		fmt.Fprintf(w, "Release %d: records acknowledged %s are not on %s until it has caught up and sync has resumed by itself\n", r.Number, from, cluster)
+	}
+	if err == nil && c.Wait && r.Wait > 0 && !c.DryRun {
+		return c.untilLeft(ctx, w, cl, done)
 	}
 	return err
+}
+
+// waits says for how long producers go on waiting, and why.
+func waits(r admin.Release, dryRun bool) string {
+	verb, why := "wait", ""
+	if dryRun {
+		verb = "would wait"
+	}
+	if r.Promised {
+		why = " (promised by lockstep.release.after.lease; --force does not wait)"
+	}
+	return fmt.Sprintf("Producers %s until %s has heard of it or its claim lease is over: at most %s%s", verb, printable(r.Cluster), r.Wait, why)
+}
+
+// untilLeft polls the source until no ack waits for the mirror any more.
+func (c *mirrorsCommand) untilLeft(ctx context.Context, w io.Writer, cl *admin.Client, topics []string) error {
+	deadline := time.Now().Add(c.Timeout)
+	for {
+		sources, err := cl.Sources(ctx)
+		if err != nil {
+			return err
+		}
+		var left []string
+		for _, s := range sources {
+			for _, r := range s.Registrations {
+				if slices.Contains(topics, s.TopicName) && r.MirrorName == c.Mirror && r.Leaving {
+					left = append(left, s.TopicName)
+				}
+			}
+		}
+		switch {
+		case len(left) == 0:
+			fmt.Fprintf(w, "Acknowledgements do not wait for mirror %s any more\n", c.Mirror)
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%w after %s: producers of %s still wait; %s", errUnwanted, c.Timeout, strings.Join(left, ", "), goesOn)
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // registered resolves --topics, names or patterns, against what the mirror has registered here; nil without

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"lockstep/protocol/admin"
 	"lockstep/protocol/messages"
@@ -30,6 +31,10 @@ type registrationRow struct {
 	Registered bool   `json:"registered"`
 	Epoch      int64  `json:"registrationEpoch"`
 	Release    int64  `json:"releaseNumber"`
+	Leaving    bool   `json:"leaving"`
+	LeaveMs    int64  `json:"leaveMs"`
+	SilentMs   int64  `json:"silentMs"`
+	HoldsMs    int64  `json:"holdsMs"`
 }
 
 // describeSources shows this cluster as a source. Without --sources an empty table is left out.
@@ -48,7 +53,7 @@ func (c *mirrorsCommand) describeSources(ctx context.Context, w io.Writer, cl *a
 			SuccessorEra: s.SuccessorEra, Planned: s.Planned, Note: s.Text, IgnoredClaims: s.IgnoredClaims, Registrations: []registrationRow{}}
 		var mirrors []string
 		for _, r := range s.Registrations {
-			row.Registrations = append(row.Registrations, registrationRow{r.ClusterId, r.MirrorName, r.Registered, r.RegistrationEpoch, r.ReleaseNumber})
+			row.Registrations = append(row.Registrations, registrationRow{r.ClusterId, r.MirrorName, r.Registered, r.RegistrationEpoch, r.ReleaseNumber, r.Leaving, r.LeaveMs, r.SilentMs, r.HoldsMs})
 			mirrors = append(mirrors, registrationText(r))
 		}
 		rows = append(rows, row)
@@ -69,13 +74,39 @@ func (c *mirrorsCommand) describeSources(ctx context.Context, w io.Writer, cl *a
 func registrationText(r messages.DescribeClusterMirrorsResponseRegistration) string {
 	name := r.ClusterId + "/" + r.MirrorName
 	switch {
+	case r.Registered && r.HoldsMs >= 0:
+		return name + " gated, " + holding(r)
 	case r.Registered:
 		return name + " gated"
+	case r.Leaving && r.LeaveMs >= 0:
+		return fmt.Sprintf("%s released (%d), acks wait for it for %s at most", name, r.ReleaseNumber, ago(r.LeaveMs))
+	case r.Leaving:
+		return fmt.Sprintf("%s released (%d), acks wait for it for its claim lease at most", name, r.ReleaseNumber)
 	case r.ReleaseNumber != 0:
 		return fmt.Sprintf("%s released (%d)", name, r.ReleaseNumber)
 	default:
 		return name + " left"
 	}
+}
+
+// silentMs is how long a mirror that holds acks may be unheard before it is called silent: a third of the default lease,
+// which is how often an idle one repeats itself.
+const silentMs = 3400
+
+// holding says since when producers wait for a mirror, how long it has been silent, and the remedy.
+func holding(r messages.DescribeClusterMirrorsResponseRegistration) string {
+	heard := "never heard by its leaders"
+	if r.SilentMs >= 0 {
+		heard = "silent for " + ago(r.SilentMs)
+	}
+	if r.SilentMs >= 0 && r.SilentMs < silentMs {
+		return "holds acks for " + ago(r.HoldsMs) + ", heard a moment ago"
+	}
+	return fmt.Sprintf("holds acks for %s, %s: repair cluster %s, or --release-sync --mirror %s (ends zero RPO)", ago(r.HoldsMs), heard, r.ClusterId, r.MirrorName)
+}
+
+func ago(ms int64) string {
+	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
 // sourceNote says in a sentence who takes the writes.

@@ -61,6 +61,8 @@ type Options struct {
 	NoGating bool
 	// SwitchoverMs is how long a switchover may fence a topic before it is handed over; 0: DefaultSwitchoverMs.
 	SwitchoverMs int64
+	// PromiseRelease is lockstep.release.after.lease: every release waits for the claim lease, and evidence says so.
+	PromiseRelease bool
 	// Mirrors are what mirrors of this cluster do unless their own settings say otherwise.
 	Mirrors mirror.Defaults
 	// Reopen opens and checks the volume of a broker that lost it, for StartBroker; lossy says that its

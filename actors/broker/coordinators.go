@@ -97,7 +97,7 @@ func (c *Cluster) spawnRegistration() *shell.Ref[registration.Command] {
 		Observe: c.warnOfRegistration,
 		Started: func(_ *registration.State, again bool) {
 			if again {
-				c.registration.Tell(registration.Resume{Topics: c.topicIDs(), Patience: c.patience()})
+				c.registration.Tell(c.resumed(c.topicIDs()))
 			}
 		},
 		Lost: c.quorumLost,
@@ -128,6 +128,8 @@ func (c *Cluster) performRegistration(f registration.Effect) {
 		c.ledger.Store(&e.Ledger)
 	case registration.NotifyReleased:
 		c.withBus(func(b Bus) { b.Released(e.Key, e.Number, e.Topics) })
+	case registration.NoteRelease:
+		c.registration.Tell(registration.ReleasePublished{Key: e.Key, Number: e.Number, Lease: c.lease()})
 	case registration.NotifyLifted:
 		c.withBus(func(b Bus) { b.Lifted(e.Key, e.Topics) })
 	case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:

@@ -17,6 +17,9 @@ type Evidence struct {
 	// Gates that the leader applies and the ledger confirms. A mirror that is not among them is told
 	// nothing: evidence is positive only (F13).
 	Gates []highwater.GateState
+	// LeaseMs is how long a release after the lease withholds acks here; Promised: every release does (C4).
+	LeaseMs  int64
+	Promised bool
 }
 
 // Evidence composes it. ok is false when the partition has no leader in the controller's newest epoch
@@ -39,6 +42,7 @@ func (c *Cluster) Evidence(id core.PartitionID) (e Evidence, ok bool) {
 	e = Evidence{T: t, Epoch: gates.Epoch, HW: gates.HW, HasWaiters: gates.HasWaiters, LastUnclean: gates.LastUnclean}
 	e.Era = max(c.Newest().Sync[id.Topic].Era, c.Newest().Mirrors[id.Topic].Era)
 	ledger := c.Registrations()
+	e.LeaseMs, e.Promised = ledger.Lease, ledger.Promised
 	for _, g := range gates.Gates {
 		if !checkLedgerForEvidence || ledger.Confirms(g.Key, id.Topic, g.Epoch) {
 			e.Gates = append(e.Gates, g)

@@ -40,6 +40,9 @@ func (c *Cluster) withSource(cmd registration.Command) registration.Command {
 	case registration.UnregisterTopic:
 		r.Source = c.source(r.Topic)
 		return r
+	case registration.ReleaseMirror:
+		r.Lease = c.lease()
+		return r
 	case registration.SupersedeTopic:
 		r.Source, r.Patience = c.source(r.Topic), c.patience()
 		return r
@@ -68,6 +71,19 @@ func (c *Cluster) patience() int64 {
 		return ms * 1e6
 	}
 	return DefaultSwitchoverMs * 1e6
+}
+
+// lease is how long a release after the lease withholds acks (lockstep.claim.lease.ms), in ns.
+func (c *Cluster) lease() int64 {
+	if ms := c.options.Mirrors.LeaseMs; ms > 0 {
+		return ms * 1e6
+	}
+	return mirror.DefaultLeaseMs * 1e6
+}
+
+// resumed is the ledger's first command after a replay.
+func (c *Cluster) resumed(topics []core.TopicID) registration.Resume {
+	return registration.Resume{Topics: topics, Patience: c.patience(), Lease: c.lease(), Promise: c.options.PromiseRelease}
 }
 
 // Mirror asks or tells (nil reply, reference 0) one mirror of this destination cluster. Local topics and

@@ -81,7 +81,7 @@ func (c *Cluster) publishControl(topics []image.Topic) {
 	for i, t := range topics {
 		ids[i] = t.ID
 	}
-	c.registration.Tell(registration.Resume{Topics: ids, Patience: c.patience()})
+	c.registration.Tell(c.resumed(ids))
 	wait := make(chan struct{}, 1+len(c.mirrors))
 	one := func(any) { wait <- struct{}{} }
 	c.registration.Ask(func(ref core.RequestID) registration.Command { return registration.Describe{Ref: ref} }, one)

@@ -56,8 +56,20 @@ func (c *Cluster) warnOfRegistration(ev registration.Event) {
 		for _, id := range e.Topics {
 			names = append(names, c.topicName(id))
 		}
-		c.warn("mirror released: acknowledgements do not wait for it any more", "mirror", string(e.Mirror), "cluster", string(e.Cluster), "topics", names,
+		what := "mirror released: acknowledgements do not wait for it any more"
+		if e.AfterLease {
+			what = "mirror released: acknowledgements wait for it until its cluster has heard of that or its claim lease is over"
+		}
+		c.warn(what, "mirror", string(e.Mirror), "cluster", string(e.Cluster), "topics", names,
 			"why", fmt.Sprintf("an operator of this cluster released it (release %d)", e.Number),
+			"next", fmt.Sprintf("repair cluster %s: it registers again by itself; until then a failover to it may lose records", e.Cluster))
+	case registration.ReleaseEnded:
+		var names []string
+		for _, id := range e.Topics {
+			names = append(names, c.topicName(id))
+		}
+		c.warn("mirror let go: acknowledgements do not wait for it any more", "mirror", string(e.Mirror), "cluster", string(e.Cluster), "topics", names,
+			"why", "it was released after its claim lease, which is over or was given up by its cluster",
 			"next", fmt.Sprintf("repair cluster %s: it registers again by itself; until then a failover to it may lose records", e.Cluster))
 	case registration.TopicUnregistered:
 		c.warn("mirror left: acknowledgements of the topic do not wait for it any more", "mirror", string(e.Mirror), "cluster", string(e.Cluster),

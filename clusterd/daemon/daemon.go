@@ -165,8 +165,9 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 		},
 		NoGating: c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0 ||
 			c.Set["unstable.api.versions.enable"] == "false" || c.Set["unstable.feature.versions.enable"] == "false",
-		SwitchoverMs: c.Int("lockstep.switchover.timeout.ms", 0),
-		Reopen:       d.store.reopen, Exit: d.machine.Exit,
+		PromiseRelease: c.Set["lockstep.release.after.lease"] == "true",
+		SwitchoverMs:   c.Int("lockstep.switchover.timeout.ms", 0),
+		Reopen:         d.store.reopen, Exit: d.machine.Exit,
 	}
 	for i, v := range d.store.slots {
 		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)

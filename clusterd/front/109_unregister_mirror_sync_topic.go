@@ -115,6 +115,9 @@ func release(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, re
 	case r.Hold < holdNone || r.Hold > holdLift:
 		refuse(fmt.Sprintf("hold %d; 0 is none, 1 holds recoveries back, 2 lifts a hold", r.Hold))
 		return
+	case r.AfterLease && r.Hold == holdLift:
+		refuse("--unhold releases nothing: --after-lease does not go with it")
+		return
 	case r.Forget && r.Hold != holdNone:
 		refuse("--forget gives the mirror's name away: there is nothing left to hold")
 		return
@@ -141,12 +144,13 @@ func release(c *broker.Cluster, r *messages.UnregisterMirrorSyncTopicRequest, re
 		if r.Hold == holdLift {
 			return registration.LiftHold{Ref: ref, Mirror: name, Topics: named, DryRun: r.DryRun}
 		}
-		return registration.ReleaseMirror{Ref: ref, Mirror: name, Topics: named, Forget: r.Forget, Hold: r.Hold == holdSet, DryRun: r.DryRun, Force: r.Force}
+		return registration.ReleaseMirror{Ref: ref, Mirror: name, Topics: named, Forget: r.Forget, Hold: r.Hold == holdSet, DryRun: r.DryRun, Force: r.Force, AfterLease: r.AfterLease}
 	}, func(answer any) {
 		switch e := answer.(type) {
 		case registration.ReleaseAnswered:
 			resp.ErrorCode, resp.ErrorMessage = int16(e.Code), text(e.Text)
 			resp.ClusterId, resp.ReleaseNumber = string(e.Cluster), int64(e.Number)
+			resp.WaitMs, resp.Promised = e.Wait/1e6, e.Promised
 			for _, t := range e.Topics {
 				out := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
 				out.TopicId, out.TopicName, out.Gated = t.Topic, t.Name, t.Gated

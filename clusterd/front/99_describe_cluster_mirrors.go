@@ -33,7 +33,7 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 			resp.LookupResults = lookUpEpochs(all, core.ClusterID(*r.ClusterId), r.LastMirrorEpochLookups)
 		}
 		f.withLedger(func(ledger registration.Description) {
-			resp.Sources = describeSources(ledger)
+			resp.Sources = f.describeSources(ledger)
 			slot.Reply(resp)
 		})
 	})
@@ -55,7 +55,7 @@ func (f *Front) describeMirroredTopic(t mirror.TopicDescription) messages.Descri
 	out.DesiredMirrorType, out.EffectiveMirrorType, out.RecoveryPending = int8(t.Desired), int8(t.Effective), t.Recovery
 	out.Phase, out.State, out.ArmedPartitions = t.Phase.String(), t.State, t.Armed
 	out.ClaimTimeMs, out.ClaimTimeIndex = claim(t.T)
-	out.Unconfirmed, out.Partial, out.Reporting = t.Unconfirmed, t.Partial, t.Reporting
+	out.Unconfirmed, out.Partial, out.Reporting, out.ZeroRpo = t.Unconfirmed, t.Partial, t.Reporting, t.ZeroRPO
 	out.ContactTimeMs = known(t.ContactWall)
 	out.RegistrationEpoch, out.Generation, out.ReleaseNumber = int64(t.Epoch), int64(t.Generation), int64(t.Release)
 	out.Class = t.Class.String()

@@ -26,6 +26,7 @@ type report struct {
 	epoch    core.RegistrationEpoch
 	refusal  perr.Code // 952 or 953; None: registered, and read up to LEO
 	released core.ReleaseNumber
+	leaving  bool // released, and acks still wait for its floors (C4)
 }
 
 // takeReports hands the floors of a fetch to the leaders' HW actors. Only a key that this broker's image
@@ -53,7 +54,7 @@ func (f *Front) takeReports(r *messages.FetchRequest, from Client) *mirrorFetch 
 			id := core.PartitionID{Topic: t.TopicId, Index: p.Partition}
 			standing := f.standing(img, m.key, t.TopicId, core.RegistrationEpoch(p.RegistrationEpoch))
 			m.reports[id] = standing
-			if standing.refusal == perr.None {
+			if standing.refusal == perr.None || standing.leaving {
 				f.cluster.ReportFloor(id, floorOf(m.key, p))
 			}
 		}
@@ -65,12 +66,22 @@ func (f *Front) takeReports(r *messages.FetchRequest, from Client) *mirrorFetch 
 // the ledger: known there, this broker will apply it soon (953); unknown there, it is void (952). Both end
 // the mirror's read above HW, neither its async reads (C1, C5).
 func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicID, epoch core.RegistrationEpoch) report {
+	var own image.Gate
+	gating := false
 	for _, g := range img.Sync[topic].Gates {
 		if g.Key == key && (g.Epoch == epoch || epoch == unnamed && g.Plain) {
-			return report{epoch: g.Epoch}
+			own, gating = g, true
 		}
 	}
 	entry, known := f.cluster.Registrations().Look(key, topic)
+	// A mirror that was released hears of it at once, also while acks still wait for it (C4).
+	leaving := gating && known && entry.Epoch == 0 && entry.Released != 0
+	if gating {
+		epoch = own.Epoch
+	}
+	if gating && !leaving {
+		return report{epoch: epoch}
+	}
 	switch {
 	case known && entry.Epoch != 0 && (entry.Epoch == epoch || epoch == unnamed) && tellPropagatingApart:
 		return report{epoch: epoch, refusal: perr.MirrorRegistrationPropagating}
@@ -81,7 +92,7 @@ func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicI
 		f.log.Warn("a mirror reports under a registration that the ledger does not have", "mirror", key.String(),
 			"topic", topic.String(), "registration_epoch", int64(epoch))
 	}
-	return report{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released}
+	return report{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released, leaving: leaving}
 }
 
 // unnamed stands for the registration of a peer that speaks only the KIP, which names none.
@@ -156,6 +167,7 @@ func evidenceFor(c *broker.Cluster, r *broker.Replica, key core.MirrorKey, epoch
 			out.Gating, out.RegistrationEpoch = true, int64(g.Epoch)
 			out.GateStart, out.FloorAccepted = int64(g.GateStart), int64(g.Floor)
 			out.TimeMs, out.TimeIndex = e.T.Clock, e.T.Index
+			out.LeaseMs, out.Promised = e.LeaseMs, e.Promised
 		}
 	}
 	return &out

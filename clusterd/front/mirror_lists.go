@@ -34,7 +34,7 @@ func (m *mirrorFetch) takeLists(r *messages.FetchRequest, from Client) {
 			id := core.PartitionID{Topic: t.TopicId, Index: t.Partitions[i].Partition}
 			standing := m.front.standing(img, m.key, id.Topic, unnamed)
 			m.reports[id] = standing
-			if own := entries[id]; standing.refusal == perr.None && own != nil && !gone {
+			if own := entries[id]; (standing.refusal == perr.None || standing.leaving) && own != nil && !gone {
 				m.takeList(id, standing.epoch, own, &t.Partitions[i])
 			}
 		}

@@ -21,7 +21,9 @@ func (f *Front) withLedger(use func(registration.Description)) {
 }
 
 // describeSources is this cluster as the source of others: who gates its topics, and who took them over.
-func describeSources(d registration.Description) []messages.DescribeClusterMirrorsResponseSourceTopic {
+func (f *Front) describeSources(d registration.Description) []messages.DescribeClusterMirrorsResponseSourceTopic {
+	now := f.cluster.Now().Mono
+	gates := f.gatesByMirror()
 	rows := map[core.TopicID]*messages.DescribeClusterMirrorsResponseSourceTopic{}
 	row := func(id core.TopicID, name string) *messages.DescribeClusterMirrorsResponseSourceTopic {
 		if rows[id] == nil {
@@ -39,6 +41,13 @@ func describeSources(d registration.Description) []messages.DescribeClusterMirro
 		out := messages.NewDescribeClusterMirrorsResponseRegistration()
 		out.ClusterId, out.MirrorName, out.Registered = string(r.Key.Cluster), string(r.Key.Mirror), r.Registered
 		out.RegistrationEpoch, out.Generation, out.ReleaseNumber = int64(r.Epoch), int64(r.Generation), int64(r.Released)
+		out.Leaving = r.Leaving
+		if r.LeaveBy != 0 {
+			out.LeaveMs = max(0, r.LeaveBy-now) / 1e6
+		}
+		if g, gated := gates[registration.LedgerKey{Mirror: r.Key, Topic: r.Topic}]; gated && (r.Registered || r.Leaving) {
+			out.SilentMs, out.HoldsMs = since(now, g.heard), since(now, g.holds)
+		}
 		at.Registrations = append(at.Registrations, out)
 	}
 	for _, s := range d.Successions {
@@ -55,4 +64,39 @@ func describeSources(d registration.Description) []messages.DescribeClusterMirro
 		return cmp.Or(cmp.Compare(a.TopicName, b.TopicName), slices.Compare(a.TopicId[:], b.TopicId[:]))
 	})
 	return list
+}
+
+// gateAge is what the leaders of a topic know of one mirror, over all its partitions.
+type gateAge struct {
+	heard int64 // mono ns of the newest report that any leader believed; 0: none
+	holds int64 // mono ns since when the mirror holds some partition; 0: it holds none
+}
+
+func (f *Front) gatesByMirror() map[registration.LedgerKey]gateAge {
+	ages := map[registration.LedgerKey]gateAge{}
+	for _, b := range f.cluster.Brokers() {
+		for _, r := range b.Replicas() {
+			if !r.View().IsLeader {
+				continue
+			}
+			for _, g := range r.Gates().Gates {
+				k := registration.LedgerKey{Mirror: g.Key, Topic: r.ID().Topic}
+				age := ages[k]
+				age.heard = max(age.heard, g.LastReport)
+				if g.HoldsSince != 0 && (age.holds == 0 || g.HoldsSince < age.holds) {
+					age.holds = g.HoldsSince
+				}
+				ages[k] = age
+			}
+		}
+	}
+	return ages
+}
+
+// since is in ms; -1: never.
+func since(now, at int64) int64 {
+	if at <= 0 {
+		return -1
+	}
+	return max(0, now-at) / 1e6
 }

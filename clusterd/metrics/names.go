@@ -27,6 +27,7 @@ var Names = []Name{
 	{"", prefix + "unprotected_acks_total", "", always},
 	{"", prefix + "registered_topics", "mirror", registration},
 	{"", prefix + "released_topics", "mirror", registration},
+	{"", prefix + "leaving_topics", "mirror", registration},
 	{"", prefix + "gate_held_by", "mirror", registration},
 	{"", prefix + "gate_under_min_isr", "mirror", registration},
 	{"", prefix + "gate_unknown", "mirror", registration},

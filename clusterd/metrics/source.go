@@ -17,6 +17,7 @@ var (
 	stages     = describe(prefix+"ack_stage_ms", "What acks=all batches wait for, in ms since the append at the leader: leader, isr, mirrors, total. At a destination: destination_append from the answer to our leader's disk, destination_isr from there to the floor.", "stage")
 	registered = describe(prefix+"registered_topics", "Topics whose acks wait for a mirror.", "mirror")
 	released   = describe(prefix+"released_topics", "Topics that the operator released and that have not returned.", "mirror")
+	leaving    = describe(prefix+"leaving_topics", "Topics that the operator released after the lease, and whose acks still wait for the mirror.", "mirror")
 	heldBy     = describe(prefix+"gate_held_by", "Partitions whose high watermark a mirror holds below the local ISR now.", "mirror")
 	underMin   = describe(prefix+"gate_under_min_isr", "Partitions that a mirror freezes because fewer of its replicas are in sync than it needs.", "mirror")
 	unheard    = describe(prefix+"gate_unknown", "Partitions that wait for a mirror's first report since their leader, or the registration, began.", "mirror")
@@ -25,7 +26,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (source) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{acks, wait, stages, registered, released, heldBy, underMin, unheard, weakAcks} {
+	for _, d := range []*prometheus.Desc{acks, wait, stages, registered, released, leaving, heldBy, underMin, unheard, weakAcks} {
 		to <- d
 	}
 }
@@ -51,7 +52,7 @@ func (s source) Collect(to chan<- prometheus.Metric) {
 }
 
 func (s source) gates(to chan<- prometheus.Metric) {
-	counts := map[*prometheus.Desc]map[string]int{registered: {}, released: {}, heldBy: {}, underMin: {}, unheard: {}}
+	counts := map[*prometheus.Desc]map[string]int{registered: {}, released: {}, leaving: {}, heldBy: {}, underMin: {}, unheard: {}}
 	for key, entry := range s.Cluster.Registrations().Entries {
 		name := string(key.Mirror.Mirror)
 		for _, values := range counts {
@@ -62,6 +63,9 @@ func (s source) gates(to chan<- prometheus.Metric) {
 		}
 		if entry.Released != 0 {
 			counts[released][name]++
+		}
+		if entry.Leaving {
+			counts[leaving][name]++
 		}
 	}
 	for _, b := range s.Cluster.Brokers() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -231,6 +232,10 @@ func (c *Client) Sources(ctx context.Context) ([]messages.DescribeClusterMirrors
 type Release struct {
 	Number  int64  // 0 for a dry run
 	Cluster string // the destination that was released
+	// Wait is how long acks may still wait for the mirror: it ends sooner where the destination has heard. 0: not at all.
+	// Promised: the source promised it to destinations (lockstep.release.after.lease), whatever the options said.
+	Wait     time.Duration
+	Promised bool
 	Topics  []TopicResult
 }
 
@@ -241,7 +246,11 @@ type ReleaseOptions struct {
 	Hold   bool // refuse recoveries until Unhold (ruling C4)
 	Unhold bool // release nothing; recoveries are admitted again
 	Forget bool // of a whole mirror: its name is free for another cluster (F33)
-	Force  bool // also what the mirror has taken over: from then on two clusters take its writes (C8)
+	// Force also releases what the mirror has taken over: from then on two clusters take its writes (C8). And it does
+	// not wait where the source promised to: a destination that cannot be reached may show RPO 0 while it is not (C4).
+	Force bool
+	// AfterLease withholds acks until the destination has heard of the release or its claim has ended by itself (C4).
+	AfterLease bool
 }
 
 // ReleaseSync is Release without options but a dry run.
@@ -249,16 +258,11 @@ func (c *Client) ReleaseSync(ctx context.Context, mirror string, topics []string
 	return c.Release(ctx, mirror, topics, ReleaseOptions{DryRun: dryRun})
 }
 
-// ForceRelease releases also what the mirror has taken over: from then on two clusters take its writes (ruling C8).
-func (c *Client) ForceRelease(ctx context.Context, mirror string, topics []string) (Release, error) {
-	return c.Release(ctx, mirror, topics, ReleaseOptions{Force: true})
-}
-
 // Release drops, on the source, the registrations of a mirror: of the named topics, or of the whole
 // mirror when none is named. Destructive: records acknowledged from here on are not on the destination
 // until it has recovered.
 func (c *Client) Release(ctx context.Context, mirror string, topics []string, o ReleaseOptions) (Release, error) {
-	req := &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: o.DryRun, Forget: o.Forget, Force: o.Force}
+	req := &messages.UnregisterMirrorSyncTopicRequest{MirrorName: mirror, Mode: modeRelease, DryRun: o.DryRun, Forget: o.Forget, Force: o.Force, AfterLease: o.AfterLease}
 	switch {
 	case o.Hold:
 		req.Hold = 1
@@ -272,7 +276,7 @@ func (c *Client) Release(ctx context.Context, mirror string, topics []string, o 
 	if err != nil {
 		return Release{}, err
 	}
-	out := Release{Number: res.ReleaseNumber, Cluster: res.ClusterId}
+	out := Release{Number: res.ReleaseNumber, Cluster: res.ClusterId, Wait: time.Duration(res.WaitMs) * time.Millisecond, Promised: res.Promised}
 	for _, t := range res.Topics {
 		out.Topics = append(out.Topics, TopicResult{Topic: t.TopicName, Err: refusal(t.ErrorCode, t.ErrorMessage)})
 	}

@@ -86,6 +86,9 @@ type UnregisterMirrorSyncTopicRequest struct {
 	DryRun bool
 	// RELEASE: also of topics that the mirror has taken over (C8).
 	Force bool
+	// RELEASE: acks wait for the mirror until its cluster has heard of the release or its claim has
+	// ended by itself (C4).
+	AfterLease bool
 	// RELEASE: 1 releases and refuses recoveries until the hold is lifted, 2 lifts it and releases
 	// nothing (C4).
 	Hold int8
@@ -128,6 +131,9 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.Force {
 			tags++
 		}
+		if m.AfterLease {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.ClusterId != "" {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -162,6 +168,12 @@ func (m *UnregisterMirrorSyncTopicRequest) appendTo(b []byte, version int16, fle
 		if m.Force {
 			b = wire.AppendTag(b, 10010, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.Force)
+				return b
+			})
+		}
+		if m.AfterLease {
+			b = wire.AppendTag(b, 10011, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.AfterLease)
 				return b
 			})
 		}
@@ -210,6 +222,11 @@ func (m *UnregisterMirrorSyncTopicRequest) readFrom(r *wire.Reader, version int1
 			case tag == 10010:
 				func(r *wire.Reader) {
 					m.Force = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10011:
+				func(r *wire.Reader) {
+					m.AfterLease = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}
@@ -375,6 +392,10 @@ type UnregisterMirrorSyncTopicResponse struct {
 	ClusterId string
 	// RELEASE: its number; 0 for a dry run.
 	ReleaseNumber int64
+	// RELEASE: how long acks may still wait for the mirror; 0: not at all.
+	WaitMs int64
+	// RELEASE: the wait was promised to destinations, whoever asked for it.
+	Promised bool
 }
 
 // Default sets every field to its default.
@@ -403,6 +424,12 @@ func (m *UnregisterMirrorSyncTopicResponse) appendTo(b []byte, version int16, fl
 		if m.ReleaseNumber != 0 {
 			tags++
 		}
+		if m.WaitMs != 0 {
+			tags++
+		}
+		if m.Promised {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if len(m.Topics) > 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -422,6 +449,18 @@ func (m *UnregisterMirrorSyncTopicResponse) appendTo(b []byte, version int16, fl
 		if m.ReleaseNumber != 0 {
 			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
 				b = wire.AppendInt64(b, m.ReleaseNumber)
+				return b
+			})
+		}
+		if m.WaitMs != 0 {
+			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.WaitMs)
+				return b
+			})
+		}
+		if m.Promised {
+			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Promised)
 				return b
 			})
 		}
@@ -456,6 +495,16 @@ func (m *UnregisterMirrorSyncTopicResponse) readFrom(r *wire.Reader, version int
 			case tag == 10002:
 				func(r *wire.Reader) {
 					m.ReleaseNumber = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10003:
+				func(r *wire.Reader) {
+					m.WaitMs = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10004:
+				func(r *wire.Reader) {
+					m.Promised = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

@@ -457,6 +457,9 @@ type DescribeClusterMirrorsResponseTopic struct {
 	Reporting    bool
 	RetryAttempt int32
 	ErrorMessage *string
+	// The source promised that no release lets an ack pass before the claim lease is over, and it is
+	// not.
+	ZeroRpo bool
 	// What ends or ended the mirroring: stop, switchover, failover.
 	Verb string
 	// Of the source that is followed, or of our own reign (C8).
@@ -541,6 +544,9 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 			tags++
 		}
 		if m.ErrorMessage != nil {
+			tags++
+		}
+		if m.ZeroRpo {
 			tags++
 		}
 		if m.Class != "PROVEN" {
@@ -649,6 +655,12 @@ func (m *DescribeClusterMirrorsResponseTopic) appendTo(b []byte, version int16, 
 		if m.ErrorMessage != nil {
 			b = wire.AppendTag(b, 10014, func(b []byte) []byte {
 				b = wire.AppendNullableString(b, m.ErrorMessage, flexible)
+				return b
+			})
+		}
+		if m.ZeroRpo {
+			b = wire.AppendTag(b, 10015, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.ZeroRpo)
 				return b
 			})
 		}
@@ -781,6 +793,11 @@ func (m *DescribeClusterMirrorsResponseTopic) readFrom(r *wire.Reader, version i
 			case tag == 10014:
 				func(r *wire.Reader) {
 					m.ErrorMessage = r.NullableString(flexible)
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10015:
+				func(r *wire.Reader) {
+					m.ZeroRpo = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			case tag == 10020:
@@ -974,11 +991,22 @@ type DescribeClusterMirrorsResponseRegistration struct {
 	Generation        int64
 	// That a recovery must echo; 0: not released.
 	ReleaseNumber int64
+	// Released after the lease: acks still wait for it.
+	Leaving bool
+	// For how long at most, from now; -1: not known.
+	LeaveMs int64
+	// How long ago any leader heard a report of it that it believed; -1: not since it leads.
+	SilentMs int64
+	// How long it has kept some partition's acks waiting; -1: it does not.
+	HoldsMs int64
 }
 
 // Default sets every field to its default.
 func (m *DescribeClusterMirrorsResponseRegistration) Default() {
 	*m = DescribeClusterMirrorsResponseRegistration{}
+	m.LeaveMs = -1
+	m.SilentMs = -1
+	m.HoldsMs = -1
 }
 
 // NewDescribeClusterMirrorsResponseRegistration makes one with every field at its default.
@@ -995,7 +1023,44 @@ func (m *DescribeClusterMirrorsResponseRegistration) appendTo(b []byte, version 
 	b = wire.AppendInt64(b, m.Generation)
 	b = wire.AppendInt64(b, m.ReleaseNumber)
 	if flexible {
-		b = append(b, 0)
+		tags := uint64(0)
+		if m.Leaving {
+			tags++
+		}
+		if m.LeaveMs != -1 {
+			tags++
+		}
+		if m.SilentMs != -1 {
+			tags++
+		}
+		if m.HoldsMs != -1 {
+			tags++
+		}
+		b = wire.AppendUvarint(b, tags)
+		if m.Leaving {
+			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Leaving)
+				return b
+			})
+		}
+		if m.LeaveMs != -1 {
+			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.LeaveMs)
+				return b
+			})
+		}
+		if m.SilentMs != -1 {
+			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.SilentMs)
+				return b
+			})
+		}
+		if m.HoldsMs != -1 {
+			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.HoldsMs)
+				return b
+			})
+		}
 	}
 	return b
 }
@@ -1009,7 +1074,31 @@ func (m *DescribeClusterMirrorsResponseRegistration) readFrom(r *wire.Reader, ve
 	m.Generation = r.Int64()
 	m.ReleaseNumber = r.Int64()
 	if flexible {
-		r.SkipTags()
+		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+			tag, body := r.Tag()
+			switch {
+			case tag == 10000:
+				func(r *wire.Reader) {
+					m.Leaving = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10001:
+				func(r *wire.Reader) {
+					m.LeaveMs = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10002:
+				func(r *wire.Reader) {
+					m.SilentMs = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10003:
+				func(r *wire.Reader) {
+					m.HoldsMs = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			}
+		}
 	}
 }
 

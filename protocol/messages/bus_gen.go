@@ -191,6 +191,10 @@ type PartitionEvidence struct {
 	TimeMs int64
 	// T: index of the source's control journal.
 	TimeIndex int64
+	// How long a release after the lease withholds acks at the source; 0: not stated.
+	LeaseMs int64
+	// Every release there waits that long (C4).
+	Promised bool
 }
 
 // Default sets every field to its default.
@@ -224,7 +228,26 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 	b = wire.AppendInt64(b, m.TimeMs)
 	b = wire.AppendInt64(b, m.TimeIndex)
 	if flexible {
-		b = append(b, 0)
+		tags := uint64(0)
+		if m.LeaseMs != 0 {
+			tags++
+		}
+		if m.Promised {
+			tags++
+		}
+		b = wire.AppendUvarint(b, tags)
+		if m.LeaseMs != 0 {
+			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.LeaseMs)
+				return b
+			})
+		}
+		if m.Promised {
+			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Promised)
+				return b
+			})
+		}
 	}
 	return b
 }
@@ -243,7 +266,21 @@ func (m *PartitionEvidence) readFrom(r *wire.Reader, version int16, flexible boo
 	m.TimeMs = r.Int64()
 	m.TimeIndex = r.Int64()
 	if flexible {
-		r.SkipTags()
+		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+			tag, body := r.Tag()
+			switch {
+			case tag == 10000:
+				func(r *wire.Reader) {
+					m.LeaseMs = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10001:
+				func(r *wire.Reader) {
+					m.Promised = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			}
+		}
 	}
 }
 

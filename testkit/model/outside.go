@@ -45,7 +45,7 @@ var Counterexamples = map[string]string{
 
 	// Of the control plane.
 	"claimInsideGate": "changes-of-mind", "syncFetchWhileGated": "early-changes", "promoteWithT": "early-changes",
-	"sourceClockOnly": "silence", "unconfirmedAfterLease": "silence",
+	"sourceClockOnly": "silence", "unconfirmedAfterLease": "silence", "ungateAfterLease": "after-lease",
 	"refuseOlderCommands": "changes-of-mind", "journalGeneration": "changes-of-mind", "ignoreForeignAnswers": "early-changes",
 	"echoCurrentRelease": "released-twice", "unregisterKeepsMarker": "released-twice", "obeyRelease": "released-twice",
 	"ignoreStaleRelease": "released-twice", "echoSeenRelease": "released",

@@ -28,6 +28,7 @@ type PactBounds struct {
 	Whole         bool // releases are of the whole mirror
 	Torn          bool // a restart of the destination may come in the middle of a decision
 	Restores      int  // the destination comes back with the journal it had at the start, and all of its data
+	AfterLease    bool // releases wait for the claim lease, and evidence promises so
 	StartsClaimed bool
 	Rest          bool // where nothing more is asked, a minute without faults must bring what is wanted
 }
@@ -50,6 +51,9 @@ func (b PactBounds) String() string {
 	}
 	if b.Whole {
 		parts = append(parts, "releases of the whole mirror")
+	}
+	if b.AfterLease {
+		parts = append(parts, "releases after the lease")
 	}
 	if b.Torn {
 		parts = append(parts, "decisions are torn")

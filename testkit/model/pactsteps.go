@@ -119,7 +119,7 @@ func (p *pact) do(a action) {
 		if p.bounds.Whole {
 			topics = nil
 		}
-		p.tellLedger(registration.ReleaseMirror{Mirror: pactKey.Mirror, Topics: topics})
+		p.tellLedger(registration.ReleaseMirror{Mirror: pactKey.Mirror, Topics: topics, AfterLease: p.bounds.AfterLease, Lease: pactLease})
 	case pactChange:
 		wants := []mirror.Type{mirror.TypeSync, mirror.TypeAsync}[p.used[pactChange]%2]
 		p.say("the destination's operator wants %v", wants)
@@ -139,9 +139,11 @@ func (p *pact) do(a action) {
 	case pactTick:
 		p.say("700 ms pass")
 		p.now += 7 * pactSecond / 10
+		p.ledgerLooks()
 	case pactLongTick:
 		p.say("31 s pass")
 		p.now += 31 * pactSecond
+		p.ledgerLooks()
 	default:
 		panic(fmt.Sprintf("model: step %d", step))
 	}
@@ -170,7 +172,7 @@ func (p *pact) restartSource() {
 	p.src, p.ledger = s, registration.Ledger{}
 	p.leader.queue, p.leader.gates, p.leader.gate = nil, image.Registrations{}, gateHeld{}
 	p.leader.epoch++
-	p.tellLedger(registration.Resume{Topics: []core.TopicID{pactTopic}})
+	p.tellLedger(registration.Resume{Topics: []core.TopicID{pactTopic}, Lease: pactLease})
 	p.hearAll()
 }
 
@@ -195,5 +197,12 @@ func (m message) String() string {
 		return fmt.Sprintf("Unregister(%d)", c.Generation)
 	default: // for the mirror
 		return fmt.Sprintf("%T%+v", m.toMirror, m.toMirror)
+	}
+}
+
+// ledgerLooks ends what time alone ends at the source.
+func (p *pact) ledgerLooks() {
+	if p.bounds.AfterLease {
+		p.tellLedger(registration.Tick{})
 	}
 }

@@ -54,6 +54,8 @@ func (p *pact) performLedger(e registration.Effect) {
 		}
 	case registration.PublishLedger:
 		p.ledger = e.Ledger
+	case registration.NoteRelease:
+		p.tellLedger(registration.ReleasePublished{Key: e.Key, Number: e.Number, Lease: pactLease})
 	case registration.NotifyReleased:
 		p.send(message{toMirror: mirror.ReportReleased{Number: e.Number, Topics: e.Topics}})
 	case registration.RegisterAnswered:
@@ -214,6 +216,12 @@ func (p *pact) hearAll() {
 func (p *pact) acknowledge() {
 	l := &p.leader
 	to := p.reach()
+	if l.hw < to && !l.gate.on && p.bounds.AfterLease {
+		// F19: without us nothing is acknowledged while we may still show SYNC.
+		if d, ok := p.described(); ok && d.Effective == mirror.TypeSync && !d.Unconfirmed && !d.Partial {
+			p.found("F19", "record %d is acknowledged without the destination, which shows %q", l.records[l.hw], d.State)
+		}
+	}
 	for ; l.hw < to; l.hw++ {
 		p.acked = append(slices.Clone(p.acked), promise{l.hw, l.records[l.hw], p.sourceClock() + 1})
 		p.say("   record %d at offset %d is ACKED", l.records[l.hw], l.hw)

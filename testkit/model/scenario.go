@@ -76,6 +76,7 @@ func Scenarios() []Scenario {
 		pact("released-restarts", false, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, Ticks: 1, SrcRestarts: 1, DstRestarts: 1, Commands: 4, StartsClaimed: true}),
 		pact("released-elections", false, PactBounds{Records: 2, Messages: 2, Evidence: 2, Releases: 1, Ticks: 1, Elections: 1, Commands: 3, StartsClaimed: true, Lag: true}),
 		pact("whole-releases", false, PactBounds{Records: 1, Messages: 3, Evidence: 1, Releases: 2, Ticks: 1, Changes: 1, Commands: 4, StartsClaimed: true, Whole: true}),
+		pact("after-lease", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, Ticks: 1, LongTicks: 1, SrcRestarts: 1, Commands: 3, StartsClaimed: true, AfterLease: true}),
 		pact("silence", true, PactBounds{Records: 1, Messages: 2, Evidence: 1, Releases: 1, LongTicks: 1, Commands: 2, StartsClaimed: true, Lag: true}),
 	}
 }

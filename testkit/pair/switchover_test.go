@@ -95,7 +95,7 @@ func TestASourceThatHandedOverKeepsToIt(t *testing.T) {
 	if a := source.produce(t, "orders", 0, send{14, 1, time.Second, "late"}); a.code != perr.NotLeaderOrFollower {
 		t.Errorf("after a restart: %s", a)
 	}
-	forced, err := source.admin.ForceRelease(ctx, "dr", []string{"orders"})
+	forced, err := source.admin.Release(ctx, "dr", []string{"orders"}, admin.ReleaseOptions{Force: true})
 	if err != nil || forced.Topics[0].Err != nil {
 		t.Fatalf("a forced release: %+v, %v", forced, err)
 	}

@@ -74,6 +74,8 @@ func (p *process) spawnRegistration() {
 				p.ledger = e.Ledger
 			case registration.NotifyReleased:
 				p.inlet.released(e.Key, e.Number, e.Topics)
+			case registration.NoteRelease:
+				p.registration.tell(registration.ReleasePublished{Key: e.Key, Number: e.Number, Lease: p.site.world.options.Lease})
 			case registration.NotifyLifted:
 				panic("sim: no operator holds a release here")
 			case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:

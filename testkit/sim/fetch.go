@@ -55,6 +55,7 @@ type standing struct {
 	epoch    core.RegistrationEpoch
 	refusal  perr.Code
 	released core.ReleaseNumber
+	leaving  bool
 }
 
 const maxFetchBytes = 1 << 20
@@ -68,7 +69,7 @@ func (b *broker) fetch(req fetchRequest, reply func(any)) {
 		}
 		s := b.standing(req.key, a.id.Topic, core.RegistrationEpoch(a.floor.RegistrationEpoch))
 		q.reports[a.id] = s
-		if s.refusal == perr.None {
+		if s.refusal == perr.None || s.leaving {
 			b.home.reportFloor(req.key, a.id, &a.floor)
 		}
 	}
@@ -84,19 +85,22 @@ func (p *process) reportFloor(key core.MirrorKey, id core.PartitionID, floor *me
 
 // standing judges a registration epoch: the image decides, the ledger tells propagating from void (C1, C5).
 func (b *broker) standing(key core.MirrorKey, topic core.TopicID, epoch core.RegistrationEpoch) standing {
+	gating := false
 	for _, g := range b.feed.image.Sync[topic].Gates {
-		if g.Key == key && g.Epoch == epoch {
-			return standing{epoch: epoch}
-		}
+		gating = gating || g.Key == key && g.Epoch == epoch
 	}
 	entry, known := b.home.ledger.Look(key, topic)
+	leaving := gating && known && entry.Epoch == 0 && entry.Released != 0
+	if gating && !leaving {
+		return standing{epoch: epoch}
+	}
 	if known && entry.Epoch != 0 && entry.Epoch == epoch {
 		return standing{epoch: epoch, refusal: perr.MirrorRegistrationPropagating}
 	}
 	if known && entry.Released != 0 {
 		b.home.registration.tell(registration.ReportTold{Key: key, Topic: topic, Number: entry.Released})
 	}
-	return standing{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released}
+	return standing{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released, leaving: leaving}
 }
 
 func (q *waitingFetch) attempt() {

@@ -40,5 +40,6 @@ func Report(key core.MirrorKey, p *messages.ReplicaFloorsPartition) highwater.Re
 func Evidence(id core.PartitionID, sent int64, e *messages.PartitionEvidence) mirror.ReportEvidence {
 	return mirror.ReportEvidence{ID: id, Sent: sent, Epoch: core.RegistrationEpoch(e.RegistrationEpoch),
 		SourceEpoch: core.LeaderEpoch(e.SourceEpoch), GateStart: core.Offset(e.GateStart), Floor: core.Offset(e.FloorAccepted),
-		Era: core.Era(e.Era), T: mirror.ClaimTime{Clock: e.TimeMs, Index: e.TimeIndex}}
+		Era: core.Era(e.Era), T: mirror.ClaimTime{Clock: e.TimeMs, Index: e.TimeIndex},
+		LeaseMs: e.LeaseMs, Promised: e.Promised}
 }

@@ -130,14 +130,40 @@ func (t *topic) contact() (sent, wall int64) {
 // our hearing of it, which is the one case release exists for (C4, F19).
 func (s *State) unconfirmed(t *topic, now core.Now) bool {
 	sent, _ := t.contact()
-	return unconfirmedAfterLease && (sent == 0 || now.Mono-sent > s.leaseNs())
+	return unconfirmedAfterLease && (sent == 0 || now.Mono-sent > s.leaseOf(t))
+}
+
+// leaseOf is how long a claim of a topic stands unconfirmed: no longer than a release at the source withholds acks, or
+// it would still be shown when they are given without us.
+func (s *State) leaseOf(t *topic) int64 {
+	lease := s.leaseNs()
+	for _, l := range t.live {
+		if l.lease != 0 && sourceLeaseCounts {
+			lease = min(lease, l.lease)
+		}
+	}
+	return lease
+}
+
+// zeroRPO reports whether the source cannot have acknowledged anything that is not here, at this moment: it promised
+// for every partition that a release withholds acks for the lease, and that has not run out (C4).
+func (s *State) zeroRPO(t *topic, now core.Now) bool {
+	if t.phase() != Sync || t.class() != ClassProven || s.unconfirmed(t, now) || s.partial(t, now) || len(t.live) == 0 {
+		return false
+	}
+	for i, l := range t.live {
+		if !t.Partitions[i].Armed || !l.promised && onlyPromisedIsZeroRPO {
+			return false
+		}
+	}
+	return true
 }
 
 // gated reports whether nothing speaks against a partition's gate: armed, not refused, and evidence no older
 // than the lease.
 func (s *State) gated(t *topic, i int, now core.Now) bool {
 	l := t.live[i]
-	return t.Partitions[i].Armed && l.refusedAt == 0 && l.sent != 0 && now.Mono-l.sent <= s.leaseNs()
+	return t.Partitions[i].Armed && l.refusedAt == 0 && l.sent != 0 && now.Mono-l.sent <= s.leaseOf(t)
 }
 
 // partial reports whether some partitions are gated and some are not. Then the topic is not called SYNC (I44).

@@ -223,3 +223,45 @@ func TestTheEpochThatGatedIsKept(t *testing.T) {
 	d.do(ReportReleased{Number: 9, Topics: []core.TopicID{topicA}})
 	gated(core.NoEpoch)
 }
+
+func promised(d *site, lease int64, promise bool) {
+	d.tick(tickNs)
+	for p := int32(0); p < partitions; p++ {
+		e := evidenceAt(p, 1, d.now.Mono, d.now.Wall)
+		e.LeaseMs, e.Promised = lease/1e6, promise
+		d.do(e)
+	}
+}
+
+// C4: RPO 0 is said of this moment only while a promise of the source covers it, and never beyond its lease.
+func TestRPOZeroIsSaidInsideAPromiseOnly(t *testing.T) {
+	d := synced(t)
+	promised(d, 4e9, false)
+	if got := d.describe(); got.ZeroRPO || strings.Contains(got.State, "RPO 0") {
+		t.Fatalf("without a promise: %+v", got)
+	}
+	promised(d, 4e9, true)
+	if got := d.describe(); !got.ZeroRPO || !strings.Contains(got.State, "RPO 0") {
+		t.Fatalf("promised: %+v", got)
+	}
+	d.tick(4e9 + tickNs)
+	if got := d.describe(); got.ZeroRPO || !got.Unconfirmed {
+		t.Fatalf("beyond the lease of the source: %+v", got)
+	}
+	promised(d, 4e9, true)
+	d.tick(tickNs)
+	d.do(evidenceAt(1, 1, d.now.Mono, d.now.Wall)) // a leader that promises nothing, of a source that was started anew
+	if d.describe().ZeroRPO {
+		t.Fatal("one partition is not promised")
+	}
+}
+
+// F19: the source lets a mirror go when its own lease is over; no claim may look confirmed longer than that.
+func TestNoClaimOutlivesTheLeaseOfTheSource(t *testing.T) {
+	d := synced(t)
+	promised(d, 3e9, false)
+	d.tick(3e9 + tickNs)
+	if got := d.describe(); !got.Unconfirmed {
+		t.Fatalf("%+v", got)
+	}
+}

@@ -226,6 +226,10 @@ type ReportEvidence struct {
 	Floor       core.Offset // accepted by the leader in SourceEpoch under Epoch; Unknown: none
 	T           ClaimTime
 	Era         core.Era // under which the source takes the writes; 0: not stated
+	// LeaseMs is how long a release after the lease withholds acks at the source; 0: not stated. Promised: every release
+	// there does, counted from when the evidence was composed (C4).
+	LeaseMs  int64
+	Promised bool
 }
 
 // ReportReleased is an explicit RELEASED(Number): a notice over the bus, or the tagged number beside 952. No

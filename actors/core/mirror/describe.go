@@ -35,6 +35,7 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 		d.Effective = TypeSync
 		d.Partial = s.partial(t, now)
 		d.Unconfirmed = s.unconfirmed(t, now)
+		d.ZeroRPO = s.zeroRPO(t, now)
 	}
 	d.Class = t.class()
 	d.State = t.state(d)
@@ -64,6 +65,9 @@ func (t *topic) state(d TopicDescription) string {
 	case t.phase() == Sync:
 		if t.Pending == pendingSwitchover {
 			return fmt.Sprintf("%s, complete until %s, being switched over", t.claims(), instant(t.Clock))
+		}
+		if d.ZeroRPO {
+			return fmt.Sprintf("%s, RPO 0, complete until %s", t.claims(), instant(t.Clock))
 		}
 		return fmt.Sprintf("%s, complete until %s", t.claims(), instant(t.Clock))
 	case t.phase() == Arming:

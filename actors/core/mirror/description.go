@@ -32,6 +32,7 @@ type TopicDescription struct {
 	Armed       int32 // k of n
 	Partial     bool
 	Unconfirmed bool
+	ZeroRPO     bool      // now: the source promised that no release lets an ack pass before the lease is over (C4)
 	T           ClaimTime // every acks=all record acknowledged up to T (source clock) is here; zero: no claim
 	// Class is what T rests on, of a topic that is ARMING, SYNC or was stopped from there.
 	Class        Class

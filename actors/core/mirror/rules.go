@@ -18,6 +18,8 @@ const (
 	ownRegistrationOnly     = true // C4, model G8
 	armedPartitionsOnly     = true // C4
 	unconfirmedAfterLease   = true // C4, F19
+	sourceLeaseCounts       = true // C4, F19: no claim outlives what a release after the lease waits for
+	onlyPromisedIsZeroRPO   = true // C4: RPO 0 inside the lease only where the source promised
 	leaseFromAsking         = true // C4: an answer proves contact from when the request left
 	promoteWithT            = true // C4: SYNC is always shown with T
 	newestEvidenceGoverns   = true // C4, model K: evidence of a newer registration ends the claim

@@ -20,6 +20,8 @@ var (
 	ownRegistrationOnly     = rules.Kept("C4 ownRegistrationOnly")
 	armedPartitionsOnly     = rules.Kept("C4 armedPartitionsOnly")
 	unconfirmedAfterLease   = rules.Kept("C4 unconfirmedAfterLease")
+	sourceLeaseCounts       = rules.Kept("C4 sourceLeaseCounts")
+	onlyPromisedIsZeroRPO   = rules.Kept("C4 onlyPromisedIsZeroRPO")
 	leaseFromAsking         = rules.Kept("C4 leaseFromAsking")
 	promoteWithT            = rules.Kept("C4 promoteWithT")
 	newestEvidenceGoverns   = rules.Kept("C4 newestEvidenceGoverns")

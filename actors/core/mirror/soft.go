@@ -107,5 +107,6 @@ func (t *topic) confirmed(ev EvidenceReported) {
 	if e.Sent > l.sent {
 		l.sent, l.sentWall = e.Sent, ev.SentWall
 		l.contactAt = max(l.contactAt, e.Sent)
+		l.lease, l.promised = e.LeaseMs*1e6, e.Promised
 	}
 }

@@ -67,7 +67,12 @@ type live struct {
 	claim       ClaimTime        // newest T of our registration, since the partition is armed
 	sent        int64            // when the newest confirmed request left; 0: no contact proven
 	sentWall    int64
+	lease       int64 // ns that the source withholds acks for after a release, in its newest evidence; 0: not stated
+	promised    bool  // it does so with every release
 }
+
+// DefaultLeaseMs is the default of lockstep.claim.lease.ms.
+const DefaultLeaseMs = int64(10_000)
 
 // What an unanswered command is.
 const (
@@ -143,7 +148,7 @@ func (s *State) setting(name string, broker, builtIn int64) int64 {
 
 // leaseNs is how long a claim is shown without "unconfirmed" after the newest confirmed request (C4).
 func (s *State) leaseNs() int64 {
-	return s.setting("lockstep.claim.lease.ms", s.defaults.LeaseMs, 10_000) * 1e6
+	return s.setting("lockstep.claim.lease.ms", s.defaults.LeaseMs, DefaultLeaseMs) * 1e6
 }
 
 // demoteNs is how long every partition must be refused before the topic is demoted (C5).

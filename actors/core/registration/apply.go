@@ -22,12 +22,24 @@ func apply(s *State, ev Event) {
 	case TopicUnregistered:
 		k := key(ev.Cluster, ev.Mirror, ev.Topic)
 		e := s.entries[k]
-		e.registered, e.gates = false, nil
+		e.registered, e.leaving, e.gates = false, false, nil
+		delete(s.leaveBy, k)
 		e.number(ev.Generation, ev.Content)
 		s.entries[k] = s.markersAfter(k, e, ev.Content)
 		s.endFence(ev.Topic, k.Mirror, "the mirror unregistered meanwhile")
 	case MirrorReleased:
 		s.release(ev)
+	case ReleaseEnded:
+		s.endRelease(ev)
+	case ReleaseArmed:
+		s.leaveBy[ev.Key] = ev.Until
+	case PromiseChanged:
+		s.promised = ev.Ms
+		if ev.Ms <= s.promises {
+			s.lowerAt = 0
+		}
+	case PromiseNoted:
+		s.lease, s.promises, s.lowerAt = ev.Lease, ev.Ms, ev.LowerAt
 	case HoldLifted:
 		s.liftHold(ev)
 	case PartitionsConfirmed:
@@ -53,6 +65,7 @@ func apply(s *State, ev Event) {
 			if k.Topic == ev.Topic {
 				delete(s.entries, k)
 				delete(s.told, k)
+				delete(s.leaveBy, k)
 			}
 		}
 	case TopicReturned:
@@ -97,7 +110,8 @@ func (s *State) register(ev TopicRegistered) {
 	k := key(ev.Cluster, ev.Mirror, ev.Topic)
 	e := s.entries[k]
 	e.name, e.partitions = ev.Name, ev.Partitions
-	e.registered, e.epoch, e.gates = true, ev.Epoch, nil
+	e.registered, e.leaving, e.epoch, e.gates = true, false, ev.Epoch, nil
+	delete(s.leaveBy, k)
 	e.plain = ev.Generation == 0
 	e.incarnation, e.minISR = ev.Content.Incarnation, ev.Content.MinISR
 	e.admitted = max(e.admitted, ev.Admitted)
@@ -129,6 +143,10 @@ func (s *State) release(ev MirrorReleased) {
 	for _, topic := range ev.Topics {
 		k := LedgerKey{at, topic}
 		e := s.entries[k]
+		e.leaving = ev.AfterLease && (e.registered || e.leaving)
+		if !e.leaving {
+			delete(s.leaveBy, k)
+		}
 		e.registered, e.gates, e.numbered = false, nil, false
 		e.marker = ev.Number
 		if ev.Hold {

@@ -19,11 +19,11 @@ func (s *State) snapshot() []byte {
 			Cluster: k.Mirror.Cluster, Mirror: k.Mirror.Mirror, Topic: k.Topic, Name: e.name, Partitions: e.partitions,
 			Registered: e.registered, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR,
 			Generation: e.generation, Numbered: e.numbered, Content: e.content,
-			Marker: e.marker, Admitted: e.admitted, Gates: e.gates, Plain: e.plain, Hold: e.hold, Lifted: e.lifted,
+			Marker: e.marker, Admitted: e.admitted, Gates: e.gates, Plain: e.plain, Hold: e.hold, Lifted: e.lifted, Leaving: e.leaving,
 		})
 	}
 	out.Dropped = slices.SortedFunc(maps.Keys(s.dropped), func(a, b core.TopicID) int { return slices.Compare(a[:], b[:]) })
-	out.Fences = s.fences
+	out.Fences, out.Promised = s.fences, s.promised
 	for _, t := range s.moving() {
 		out.Successions = append(out.Successions, s.successions[t])
 	}
@@ -45,10 +45,10 @@ func restore(cluster string, b []byte) (*State, error) {
 			name: e.Name, partitions: e.Partitions,
 			registered: e.Registered, epoch: e.Epoch, incarnation: e.Incarnation, minISR: e.MinISR,
 			generation: e.Generation, numbered: e.Numbered, content: e.Content,
-			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain, hold: e.Hold, lifted: e.Lifted,
+			marker: e.Marker, admitted: e.Admitted, gates: e.Gates, plain: e.Plain, hold: e.Hold, lifted: e.Lifted, leaving: e.Leaving,
 		}
 	}
-	s.fences = in.Fences
+	s.fences, s.promised = in.Fences, in.Promised
 	for _, r := range in.Successions {
 		s.successions[r.Topic] = r
 	}

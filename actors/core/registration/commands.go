@@ -102,7 +102,19 @@ type ReleaseMirror struct {
 	Forget bool           // only without Topics
 	Hold   bool           // refuse recoveries until LiftHold (C4)
 	DryRun bool
-	Force  bool // also topics that the mirror has taken over: this cluster takes their writes again
+	Force  bool // also topics that the mirror has taken over: this cluster takes their writes again; and no promise is kept
+	// AfterLease withholds acks until the destination has said that it claims nothing any more, or Lease is over. A
+	// promise given in evidence asks for it, whether the operator does or not.
+	AfterLease bool
+	Lease      int64 // ns (lockstep.claim.lease.ms)
+}
+
+// ReleasePublished says that no evidence vouches for what release Number of Key covers any more: from now on the lease
+// of what was stated before runs out (C4). The performer of NoteRelease sends it.
+type ReleasePublished struct {
+	Key    core.MirrorKey
+	Number core.ReleaseNumber
+	Lease  int64 // ns, as in ReleaseMirror
 }
 
 // LiftHold is the operator's --release-sync --unhold: recoveries of the topics are judged by their echo again.
@@ -158,9 +170,13 @@ type ReturnTopic struct{ Topic core.TopicID }
 // Resume is the first command after a replay, before any election. Topics are all that exist; entries of
 // others are dropped. It publishes the full set of facts and the ledger. Patience is given to every fence anew: leaders
 // begin to report only now.
+//
+// With Promise, evidence says from now on that every release waits for the lease.
 type Resume struct {
 	Topics   []core.TopicID
 	Patience int64
+	Lease    int64 // ns (lockstep.claim.lease.ms)
+	Promise  bool  // lockstep.release.after.lease
 }
 
 // Describe is answered with Described.
@@ -169,18 +185,19 @@ type Describe struct{ Ref core.RequestID }
 // Tick is the clock: answers that wait for leaders are given up after a second.
 type Tick struct{}
 
-func (RegisterTopic) isCommand()   {}
-func (UnregisterTopic) isCommand() {}
-func (SupersedeTopic) isCommand()  {}
-func (ReportFenced) isCommand()    {}
-func (ReleaseMirror) isCommand()   {}
-func (LiftHold) isCommand()        {}
-func (ReportGate) isCommand()      {}
-func (ReportUngated) isCommand()   {}
-func (ReportAddition) isCommand()  {}
-func (ReportTold) isCommand()      {}
-func (DropTopic) isCommand()       {}
-func (ReturnTopic) isCommand()     {}
-func (Resume) isCommand()          {}
-func (Describe) isCommand()        {}
-func (Tick) isCommand()            {}
+func (RegisterTopic) isCommand()    {}
+func (UnregisterTopic) isCommand()  {}
+func (SupersedeTopic) isCommand()   {}
+func (ReportFenced) isCommand()     {}
+func (ReleaseMirror) isCommand()    {}
+func (LiftHold) isCommand()         {}
+func (ReleasePublished) isCommand() {}
+func (ReportGate) isCommand()       {}
+func (ReportUngated) isCommand()    {}
+func (ReportAddition) isCommand()   {}
+func (ReportTold) isCommand()       {}
+func (DropTopic) isCommand()        {}
+func (ReturnTopic) isCommand()      {}
+func (Resume) isCommand()           {}
+func (Describe) isCommand()         {}
+func (Tick) isCommand()             {}

@@ -20,7 +20,9 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case ReportFenced:
 		return s.decideFenced(c)
 	case ReleaseMirror:
-		return s.decideRelease(c)
+		return s.decideRelease(now, c)
+	case ReleasePublished:
+		return s.decidePublished(now, c)
 	case LiftHold:
 		return s.decideLift(c)
 	case ReportGate:
@@ -81,7 +83,7 @@ func (s *State) registrations() map[core.TopicID]image.Registrations {
 	all := make(map[core.TopicID]image.Registrations)
 	for _, k := range s.keys() {
 		e, r := s.entries[k], all[k.Topic]
-		if e.registered {
+		if e.registered || e.leaving {
 			r.Gates = append(r.Gates, image.Gate{Key: k.Mirror, Epoch: e.epoch, Incarnation: e.incarnation, MinISR: e.minISR, Partitions: e.partitions, Plain: e.plain})
 		} else if s.released(k) != 0 {
 			r.Released = append(r.Released, k.Mirror)
@@ -97,9 +99,9 @@ func (s *State) registrations() map[core.TopicID]image.Registrations {
 }
 
 func (s *State) ledger() Ledger {
-	l := Ledger{Version: s.version, Entries: make(map[LedgerKey]LedgerEntry, len(s.entries))}
+	l := Ledger{Version: s.version, Lease: s.lease, Promised: s.promises > 0, Entries: make(map[LedgerKey]LedgerEntry, len(s.entries))}
 	for k, e := range s.entries {
-		row := LedgerEntry{Released: s.released(k)}
+		row := LedgerEntry{Released: s.released(k), Leaving: e.leaving}
 		if e.registered {
 			row.Epoch = e.epoch
 		}
@@ -121,8 +123,13 @@ func (s *State) decideResume(now core.Now, c Resume) (out outcome) {
 			out.Events = append(out.Events, TopicDropped{id})
 		}
 	}
+	out.Events = append(out.Events, s.promise(now, c)...)
 	next := s.after(out.Events)
 	out = s.publish(out, topics...)
+	out = next.noteLeaving(out)
+	if next.lowerAt != 0 {
+		out.Early = append(out.Early, ArmTimer{At: next.lowerAt})
+	}
 	for _, id := range next.moving() {
 		if next.successions[id].standing() == Fenced {
 			out = armFence(now, out, id, c.Patience)

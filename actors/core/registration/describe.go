@@ -50,6 +50,9 @@ type Registration struct {
 	Gates       []GateStart // leaders that gate, by partition; missing ones are PENDING
 	Partitions  int32
 	Plain       bool // class REPORTED: the peer speaks only the KIP
+	// Leaving: released, and acks wait for it until LeaveBy (mono ns, 0: the lease has not begun to run) or its word.
+	Leaving bool
+	LeaveBy int64
 }
 
 func describe(s *State) (d Description) {
@@ -64,6 +67,7 @@ func describe(s *State) (d Description) {
 			Key: k.Mirror, Topic: k.Topic, Name: e.name, Registered: e.registered, Epoch: e.epoch, Generation: e.generation,
 			Released: s.released(k), Held: s.held(k), Incarnation: e.incarnation, MinISR: e.minISR,
 			Gates: gateStarts(e.gates), Partitions: e.partitions, Plain: e.plain,
+			Leaving: e.leaving, LeaveBy: s.leaveBy[k],
 		})
 	}
 	for _, id := range s.spokenOf() {

@@ -87,7 +87,10 @@ type ReleaseAnswered struct {
 	Text    string
 	Cluster core.ClusterID
 	Number  core.ReleaseNumber // 0 for a dry run
-	Topics  []ReleasedTopic
+	// Wait is how long acks may still wait for the mirror, in ns; 0: not at all. Promised: because evidence promised it.
+	Wait     int64
+	Promised bool
+	Topics   []ReleasedTopic
 }
 
 // ReleasedTopic is what a release did, or would do, to one topic.
@@ -114,6 +117,12 @@ type Publish struct{ Facts []image.Fact }
 // cannot vouch for an ack that the release let through (C4, model G5).
 type PublishLedger struct{ Ledger Ledger }
 
+// NoteRelease is performed behind the PublishLedger that ends the evidence of a release: send ReleasePublished back.
+type NoteRelease struct {
+	Key    core.MirrorKey
+	Number core.ReleaseNumber
+}
+
 // NotifyReleased asks the bus to tell the destination; losing it is harmless. No Topics: the whole mirror.
 type NotifyReleased struct {
 	Key    core.MirrorKey
@@ -134,7 +143,10 @@ type ArmTimer struct{ At int64 }
 // Ledger is an immutable snapshot of who is registered and who was released.
 type Ledger struct {
 	Version int64
-	Entries map[LedgerKey]LedgerEntry
+	// Lease is how long a release after the lease withholds acks here, in ms. Promised: every release does.
+	Lease    int64
+	Promised bool
+	Entries  map[LedgerKey]LedgerEntry
 }
 
 // LedgerKey names one registration (C10).
@@ -147,6 +159,7 @@ type LedgerKey struct {
 type LedgerEntry struct {
 	Epoch    core.RegistrationEpoch // 0: not registered
 	Released core.ReleaseNumber     // number that a Register must echo; 0: none
+	Leaving  bool                   // released, and acks still wait for it (C4)
 }
 
 // Confirms reports whether the registration is in force under epoch: what evidence needs besides a
@@ -178,4 +191,5 @@ func (Publish) isEffect()            {}
 func (PublishLedger) isEffect()      {}
 func (NotifyReleased) isEffect()     {}
 func (NotifyLifted) isEffect()       {}
+func (NoteRelease) isEffect()        {}
 func (ArmTimer) isEffect()           {}

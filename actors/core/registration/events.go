@@ -58,6 +58,19 @@ type UngatedReported struct {
 // UngatingAnswered says that the answer left.
 type UngatingAnswered struct{ Ref core.RequestID }
 
+// ReleaseArmed says until when acks wait for a mirror that leaves. A restart gives the whole lease again.
+type ReleaseArmed struct {
+	Key   LedgerKey
+	Until int64 // mono ns
+}
+
+// PromiseNoted says what evidence of this process promises, and from when on less than the journal knows of is relied on.
+type PromiseNoted struct {
+	Lease   int64 // ms
+	Ms      int64
+	LowerAt int64 // mono ns; 0: nothing was promised beyond Ms
+}
+
 // FenceArmed says when a fence is lifted by itself.
 type FenceArmed struct {
 	Topic    core.TopicID
@@ -83,6 +96,8 @@ type FenceAnswered struct{ Ref core.RequestID }
 // EraIgnored counts claims of an era by somebody who may not make it.
 type EraIgnored struct{ Topic core.TopicID }
 
+func (ReleaseArmed) isEvent()     {}
+func (PromiseNoted) isEvent()     {}
 func (FenceArmed) isEvent()       {}
 func (FenceReported) isEvent()    {}
 func (FenceAwaited) isEvent()     {}
@@ -94,6 +109,8 @@ func (UngatingAwaited) isEvent()  {}
 func (UngatedReported) isEvent()  {}
 func (UngatingAnswered) isEvent() {}
 
+func (ReleaseArmed) isVolatile()     {}
+func (PromiseNoted) isVolatile()     {}
 func (FenceArmed) isVolatile()       {}
 func (FenceReported) isVolatile()    {}
 func (FenceAwaited) isVolatile()     {}

@@ -272,6 +272,8 @@ type MirrorReleased struct {
 	Forgotten bool
 	// Recoveries are refused until the hold is lifted.
 	Hold bool
+	// Acks wait for the mirror until ReleaseEnded (C4).
+	AfterLease bool
 }
 
 // Default sets every field to its default.
@@ -291,6 +293,9 @@ func (m *MirrorReleased) appendTo(b []byte, version int16, flexible bool) []byte
 	b = wire.AppendBool(b, m.Forgotten)
 	if version >= 1 {
 		b = wire.AppendBool(b, m.Hold)
+	}
+	if version >= 2 {
+		b = wire.AppendBool(b, m.AfterLease)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -314,6 +319,80 @@ func (m *MirrorReleased) readFrom(r *wire.Reader, version int16, flexible bool) 
 	if version >= 1 {
 		m.Hold = r.Bool()
 	}
+	if version >= 2 {
+		m.AfterLease = r.Bool()
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ReleaseEnded says that acks no longer wait for a mirror that was released after its lease (C4,
+// F19).
+type ReleaseEnded struct {
+	// The destination.
+	Cluster core.ClusterID
+	// Its mirror.
+	Mirror core.MirrorName
+	// The topics, sorted.
+	Topics []core.TopicID
+}
+
+// Default sets every field to its default.
+func (m *ReleaseEnded) Default() {
+	*m = ReleaseEnded{}
+}
+
+func (m *ReleaseEnded) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, string(m.Cluster), flexible)
+	b = wire.AppendString(b, string(m.Mirror), flexible)
+	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
+	for i := range m.Topics {
+		b = wire.AppendUUID(b, [16]byte(m.Topics[i]))
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ReleaseEnded) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Cluster = core.ClusterID(r.String(flexible))
+	m.Mirror = core.MirrorName(r.String(flexible))
+	if n := r.ArrayLen(flexible, 16); n > 0 {
+		m.Topics = make([]core.TopicID, n)
+		for i := range m.Topics {
+			m.Topics[i] = core.TopicID(r.UUID())
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// PromiseChanged says for how long evidence may promise that no release lets an ack pass (C4).
+type PromiseChanged struct {
+	// Milliseconds after the evidence was composed; 0: nothing is promised.
+	Ms int64
+}
+
+// Default sets every field to its default.
+func (m *PromiseChanged) Default() {
+	*m = PromiseChanged{}
+}
+
+func (m *PromiseChanged) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, m.Ms)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *PromiseChanged) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Ms = r.Int64()
 	if flexible {
 		r.SkipTags()
 	}
@@ -861,6 +940,8 @@ type EntryRecord struct {
 	Hold core.ReleaseNumber
 	// Holds up to this release were lifted for this topic.
 	Lifted core.ReleaseNumber
+	// Released after its lease: acks still wait for the mirror.
+	Leaving bool
 }
 
 // Default sets every field to its default.
@@ -896,6 +977,9 @@ func (m *EntryRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 1 {
 		b = wire.AppendInt64(b, int64(m.Lifted))
+	}
+	if version >= 3 {
+		b = wire.AppendBool(b, m.Leaving)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -934,6 +1018,9 @@ func (m *EntryRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 1 {
 		m.Lifted = core.ReleaseNumber(r.Int64())
 	}
+	if version >= 3 {
+		m.Leaving = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -949,6 +1036,9 @@ func (*EntryRecord) least(version int16, flexible bool) int {
 	}
 	if version >= 1 {
 		n += 8
+	}
+	if version >= 3 {
+		n += 1
 	}
 	return max(n, 1)
 }
@@ -1037,6 +1127,8 @@ type Snapshot struct {
 	Fences int64
 	// Sorted.
 	Successions []SuccessionRecord
+	// Milliseconds that evidence may have promised.
+	Promised int64
 }
 
 // Default sets every field to its default.
@@ -1066,6 +1158,9 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		for i := range m.Successions {
 			b = m.Successions[i].appendTo(b, version, flexible)
 		}
+	}
+	if version >= 3 {
+		b = wire.AppendInt64(b, m.Promised)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -1105,6 +1200,9 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 3 {
+		m.Promised = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -1121,6 +1219,12 @@ func (TopicUnregistered) isDurable() {}
 
 func (MirrorReleased) isEvent()   {}
 func (MirrorReleased) isDurable() {}
+
+func (ReleaseEnded) isEvent()   {}
+func (ReleaseEnded) isDurable() {}
+
+func (PromiseChanged) isEvent()   {}
+func (PromiseChanged) isDurable() {}
 
 func (PartitionsConfirmed) isEvent()   {}
 func (PartitionsConfirmed) isDurable() {}
@@ -1159,7 +1263,11 @@ func EncodeEvent(e DurableEvent) []byte {
 	case TopicUnregistered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 202), 0), 0, true)
 	case MirrorReleased:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 203), 1), 1, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 203), 2), 2, true)
+	case ReleaseEnded:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 222), 0), 0, true)
+	case PromiseChanged:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 223), 0), 0, true)
 	case PartitionsConfirmed:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 221), 0), 0, true)
 	case HoldLifted:
@@ -1202,8 +1310,16 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicUnregistered
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 203 && version >= 0 && version <= 1: // MirrorReleased
+	case id == 203 && version >= 0 && version <= 2: // MirrorReleased
 		var e MirrorReleased
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 222 && version >= 0 && version <= 0: // ReleaseEnded
+		var e ReleaseEnded
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 223 && version >= 0 && version <= 0: // PromiseChanged
+		var e PromiseChanged
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 221 && version >= 0 && version <= 0: // PartitionsConfirmed
@@ -1253,14 +1369,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
+	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 2) {
+	if r.Err() == nil && (version < 0 || version > 3) {
 		return fmt.Errorf("registration: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

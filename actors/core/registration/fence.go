@@ -110,7 +110,8 @@ func (s *State) decideClaim(c SupersedeTopic, answer SupersedeAnswered) (out out
 		newest = max(newest, r.Next)
 	}
 	switch {
-	case !s.entries[k].registered && onlyRegisteredTakesOver:
+	// A mirror that leaves has not been told that its claim is over, and nothing was acknowledged without it yet (C4).
+	case !s.entries[k].gating() && onlyRegisteredTakesOver:
 		answer.Code = perr.InvalidSyncRegistration
 		answer.Text = s.notRegistered(k, c.Source.Name) + ": it goes on taking writes"
 	case c.Source.Mirrored:

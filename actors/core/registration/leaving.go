@@ -35,6 +35,10 @@ func (s *State) decideUnregister(now core.Now, c UnregisterTopic) (out outcome) 
 		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, answer.Code)
 		return reply(out, answer)
 	}
+	if e.leaving && !e.registered {
+		// The destination un-claims before it sends this (C6): the lease need not be waited out.
+		return s.confirmRelease(now, out, k, c, content, answer)
+	}
 	if !e.registered {
 		out.Events = s.numbered(k, c.Source.Name, c.Generation, content, perr.None)
 		return reply(out, answer)
@@ -43,6 +47,12 @@ func (s *State) decideUnregister(now core.Now, c UnregisterTopic) (out outcome) 
 		Cluster: c.Key.Cluster, Mirror: c.Key.Mirror, Topic: c.Topic,
 		Epoch: e.epoch, Generation: c.Generation, Content: content,
 	}}
+	return s.ungate(now, out, k, c, answer)
+}
+
+// ungate publishes that a topic gates on the mirror no longer, and answers.
+func (s *State) ungate(now core.Now, out outcome, k LedgerKey, c UnregisterTopic, answer UnregisterAnswered) outcome {
+	e := s.entries[k]
 	out = s.answerAsking(s.publish(out, c.Topic), c.Topic)
 	if c.Mode != ModeStop || !namesUngatedEnd {
 		return reply(out, answer)
@@ -85,12 +95,12 @@ func (s *State) decideTick(now core.Now) (out outcome) {
 			out.Late = append(out.Late, w.Answer)
 		}
 	}
-	return s.tickFences(now, out)
+	return s.tickFences(now, s.tickReleases(now, out))
 }
 
 // decideRelease is the operator's release. It always takes a new number, also when the key is released
 // already: a recovery Register that is in flight has not seen this one (models C1b, M0).
-func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
+func (s *State) decideRelease(now core.Now, c ReleaseMirror) (out outcome) {
 	answer := ReleaseAnswered{Ref: c.Ref}
 	at, known := s.owner(c.Mirror)
 	if !known {
@@ -107,6 +117,10 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	}
 	var released []core.TopicID
 	answer.Topics, released = s.toRelease(at, c)
+	afterLease := c.AfterLease || s.mustWait(now, c)
+	if afterLease && s.anyGated(at, released) {
+		answer.Wait, answer.Promised = s.wait(c.Lease), s.mustWait(now, c)
+	}
 	if c.DryRun || len(released) == 0 && (!whole || len(answer.Topics) > 0) {
 		return reply(out, answer) // nothing to do, or all of it refused: no number is given out
 	}
@@ -117,7 +131,13 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 	answer.Number = number
 	out.Events = []Event{MirrorReleased{
 		Cluster: at.Cluster, Mirror: at.Mirror, Number: number, Whole: whole, Topics: released, Forgotten: c.Forget, Hold: c.Hold,
+		AfterLease: afterLease,
 	}}
+	if afterLease && !leaseFromPublished {
+		for _, t := range released {
+			out.Events = append(out.Events, ReleaseArmed{Key: LedgerKey{at, t}, Until: now.Mono + s.wait(c.Lease)})
+		}
+	}
 	out.Events = append(out.Events, s.takenBack(at, released)...)
 	out = s.answerAsking(s.publish(out, released...), released...)
 	notice := NotifyReleased{Key: at, Number: number}
@@ -125,6 +145,9 @@ func (s *State) decideRelease(c ReleaseMirror) (out outcome) {
 		notice.Topics = released
 	}
 	out.Late = append(out.Late, notice)
+	if afterLease {
+		out.Late = append(out.Late, NoteRelease{Key: at, Number: number})
+	}
 	return reply(out, answer)
 }
 
@@ -145,7 +168,7 @@ func (s *State) toRelease(at core.MirrorKey, c ReleaseMirror) (rows []ReleasedTo
 			continue
 		}
 		released = append(released, k.Topic)
-		rows = append(rows, ReleasedTopic{Topic: k.Topic, Name: s.entries[k].name, Gated: s.entries[k].registered, Held: s.held(k)})
+		rows = append(rows, ReleasedTopic{Topic: k.Topic, Name: s.entries[k].name, Gated: s.entries[k].gating(), Held: s.held(k)})
 	}
 	for _, t := range named {
 		if !slices.Contains(released, t) && !slices.Contains(refused, t) {

@@ -41,4 +41,7 @@ const (
 	onlyRegisteredTakesOver = true // C8, F18: anybody else is ignored
 	onlyHigherEraObeyed     = true // C8, F18
 	holdRefusesRecovery     = true // C4: a held release is not recovered from before the operator says so
+	ungateAfterLease        = true // C4, F19: what was stated before a release is not outlived by a gate that opened
+	leaseFromPublished      = true // C4: evidence may be stated until the ledger without it is out
+	promiseOutlivesSetting  = true // C4: what evidence promised is kept, also by a process that promises nothing
 )

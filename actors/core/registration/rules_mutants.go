@@ -43,4 +43,7 @@ var (
 	onlyRegisteredTakesOver = rules.Kept("C8 onlyRegisteredTakesOver")
 	onlyHigherEraObeyed     = rules.Kept("C8 onlyHigherEraObeyed")
 	holdRefusesRecovery     = rules.Kept("C4 holdRefusesRecovery")
+	ungateAfterLease        = rules.Kept("C4 ungateAfterLease")
+	leaseFromPublished      = rules.Kept("C4 leaseFromPublished")
+	promiseOutlivesSetting  = rules.Kept("C4 promiseOutlivesSetting")
 )

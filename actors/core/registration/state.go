@@ -19,6 +19,7 @@ type State struct {
 	fences    int64                 // newest fence number given out: never used twice
 	// successions are values, like entries. Topics that no mirror ever took over or tried to are not in it.
 	successions map[core.TopicID]SuccessionRecord
+	promised    int64 // ms that evidence may have promised (C4)
 
 	// Soft: losing it costs a plain peer one refusal, and a stop its list of LEOs.
 	version int64
@@ -26,6 +27,12 @@ type State struct {
 	waiting []UngatingAwaited
 	// additions are added partitions that a mirror has, above a gap of others that it may not have.
 	additions map[addition]bool
+
+	// Soft: evidence of the time before a restart may have promised as much as promised says.
+	lease    int64               // ms, of this cluster's own setting
+	promises int64               // ms that evidence promises now
+	lowerAt  int64               // mono ns from when on nobody relies on more than promises; 0: nobody does
+	leaveBy  map[LedgerKey]int64 // mono ns when acks stop waiting for a mirror that leaves
 
 	// Soft: leaders report again, a destination asks again.
 	draining map[core.TopicID]draining
@@ -57,6 +64,7 @@ type entry struct {
 	plain       bool               // registered by a peer that speaks only the KIP: class REPORTED (R14)
 	hold        core.ReleaseNumber // newest release of this topic that refuses recoveries
 	lifted      core.ReleaseNumber // holds up to it were lifted for this topic
+	leaving     bool               // released after its lease: acks still wait, evidence no longer vouches (C4)
 }
 
 func newState(cluster string) *State {
@@ -66,6 +74,7 @@ func newState(cluster string) *State {
 		entries: map[LedgerKey]entry{},
 		dropped: map[core.TopicID]bool{},
 		told:    map[LedgerKey]core.ReleaseNumber{},
+		leaveBy: map[LedgerKey]int64{},
 
 		successions: map[core.TopicID]SuccessionRecord{}, draining: map[core.TopicID]draining{}, ignored: map[core.TopicID]int64{},
 	}
@@ -101,6 +110,7 @@ func (s *State) after(events []Event) *State {
 		cluster: s.cluster, lastEpoch: s.lastEpoch, version: s.version,
 		mirrors: maps.Clone(s.mirrors), entries: maps.Clone(s.entries), dropped: maps.Clone(s.dropped),
 		told: maps.Clone(s.told), waiting: slices.Clone(s.waiting), additions: maps.Clone(s.additions),
+		promised: s.promised, lease: s.lease, promises: s.promises, lowerAt: s.lowerAt, leaveBy: maps.Clone(s.leaveBy),
 		fences: s.fences, successions: maps.Clone(s.successions), draining: maps.Clone(s.draining),
 		asking: slices.Clone(s.asking), ignored: maps.Clone(s.ignored),
 	}
