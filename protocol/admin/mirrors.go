@@ -236,7 +236,7 @@ type Release struct {
 	// Promised: the source promised it to destinations (lockstep.release.after.lease), whatever the options said.
 	Wait     time.Duration
 	Promised bool
-	Topics  []TopicResult
+	Topics   []TopicResult
 }
 
 // ReleaseOptions say what a release does besides. The zero value is the draft's release: it un-gates at once, and
