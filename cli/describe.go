@@ -34,7 +34,6 @@ type describeRow struct {
 	ZeroRPOFrom       int64  `json:"zeroRpoFrom"`
 	ClaimTime         string `json:"claimTime"`
 	Unconfirmed       bool   `json:"unconfirmed"`
-	ZeroRPO           bool   `json:"zeroRpo"`
 	LastMirrorEpoch   int32  `json:"lastMirrorEpoch"`
 	SourceEpoch       int32  `json:"sourceEpoch"`
 	Floor             int64  `json:"floor"`
@@ -44,6 +43,7 @@ type describeRow struct {
 	SwitchingOver     bool   `json:"switchingOver"`
 	SourceObeys       string `json:"sourceObeys"`
 	Class             string `json:"class"`
+	ZeroRPO           bool   `json:"zeroRpo"`
 }
 
 func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Client) error {
