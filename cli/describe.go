@@ -44,6 +44,7 @@ type describeRow struct {
 	SourceObeys       string `json:"sourceObeys"`
 	Class             string `json:"class"`
 	ZeroRPO           bool   `json:"zeroRpo"`
+	TopicMessage      string `json:"topicMessage"`
 }
 
 func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Client) error {
@@ -59,6 +60,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		return err
 	}
 	rows := []describeRow{}
+	var notes []string
 	topics := table{heads: []string{"MIRROR", "TOPIC", "TYPE", "ARMED", "ERA", "STATE"}, limits: []int{30, 40}, names: []int{0, 1}, spare: []int{2, 4}}
 	for _, m := range mirrors {
 		for _, t := range m.Topics {
@@ -70,9 +72,16 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 				kind += " (desired " + typeName(t.DesiredMirrorType) + ")"
 			}
 			topics.add(m.MirrorName, t.TopicName, kind, fmt.Sprintf("%d/%d", t.ArmedPartitions, len(t.Partitions)), number(t.Era), t.State)
+			if text := value(t.ErrorMessage); text != "" && !strings.HasPrefix(text, "partition ") { // of the whole topic
+				notes = append(notes, fmt.Sprintf("Topic %s of mirror %s: %s", printable(t.TopicName), printable(m.MirrorName), printable(text)))
+			}
 			for _, p := range t.Partitions {
 				row := describeOne(m.MirrorName, t, p)
-				if !c.Failed || row.ErrorMessage != "" || row.State == "FAILED" {
+				broken := row.State == "FAILED" || row.State == "DIVERGED" || row.State == "ORPHANED"
+				if c.Failed && broken && row.ErrorMessage == "" {
+					row.ErrorMessage = row.TopicMessage
+				}
+				if !c.Failed || broken || row.ErrorMessage != "" {
 					rows = append(rows, row)
 				}
 			}
@@ -88,6 +97,9 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 		return c.describeSources(ctx, w, cl)
 	default:
 		topics.print(w)
+		for _, n := range notes {
+			fmt.Fprintln(w, n)
+		}
 		fmt.Fprintln(w)
 		printPartitions(w, rows)
 		return c.describeSources(ctx, w, cl)
@@ -100,7 +112,7 @@ func describeOne(mirror string, t messages.DescribeClusterMirrorsResponseTopic, 
 		DestinationOffset: p.DestinationOffset, Lag: p.Lag, State: p.StateValue, RetryAttempt: p.RetryAttempt,
 		ErrorMessage: value(p.ErrorMessage), DesiredType: typeName(t.DesiredMirrorType), EffectiveType: typeName(t.EffectiveMirrorType),
 		RecoveryPending: t.RecoveryPending, TopicState: t.State, Phase: t.Phase, ArmedPartitions: t.ArmedPartitions, Armed: p.Armed,
-		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, ZeroRPO: t.ZeroRpo, LastMirrorEpoch: p.LastMirrorEpoch,
+		ZeroRPOFrom: p.ZeroRpoFrom, ClaimTime: instant(t.ClaimTimeMs), Unconfirmed: t.Unconfirmed, ZeroRPO: t.ZeroRpo, TopicMessage: value(t.ErrorMessage), LastMirrorEpoch: p.LastMirrorEpoch,
 		SourceEpoch: p.SourceEpoch, Floor: p.Floor, SourceEnd: p.SourceEnd, Era: t.Era, Verb: verbOf(t), SwitchingOver: t.SwitchingOver,
 		SourceObeys: obedience(t), Class: t.Class}
 }

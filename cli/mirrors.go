@@ -28,7 +28,7 @@ type mirrorsCommand struct {
 	Alter       bool `help:"Set the desired type of topics with --sync or --async."`
 	Describe    bool `help:"Show every partition: offsets, lag, state, and what is promised."`
 	List        bool `help:"Show the mirrors of this cluster."`
-	Recover     bool `help:"Mirror FAILED topics again; DIVERGED ones with --accept-source."`
+	Recover     bool `help:"Mirror FAILED and ORPHANED topics again; DIVERGED ones with --accept-source."`
 	ReleaseSync bool `name:"release-sync" help:"On the SOURCE: stop waiting for an unreachable destination. Breaks zero RPO until it has recovered."`
 
 	Mirror       string        `help:"Name of the mirror."`

@@ -41,9 +41,12 @@ func (c *Cluster) warnOfMirror(name core.MirrorName, ev mirror.Event) {
 		}
 		warn("partition FAILED and is not mirrored any more; its data is kept", e.Topic, e.Text,
 			"repair what the source sends, or open this copy with --stop; --stop and --start begin anew", "partition", int(e.Partition))
+	case mirror.TopicOrphaned:
+		warn("topic is ORPHANED: its source no longer has it; the copy is kept and not mirrored any more", e.Topic, e.Text,
+			"open this copy with --stop, --recover it if the source has it again, or delete it here and start the topic that has the name now")
 	case mirror.TopicFailed:
 		warn("topic FAILED and is not mirrored any more; its data is kept", e.Topic, e.Text,
-			"open this copy with --stop, or delete it here and start the topic that has the name now")
+			"open this copy with --stop, or remove the cause and --recover it")
 	default: // the line of the event itself says enough
 	}
 }

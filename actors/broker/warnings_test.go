@@ -72,6 +72,7 @@ func TestWhateverEndsZeroRPOIsAWarning(t *testing.T) {
 		{mirror.TopicUnclaimed{Topic: id.Topic, Reason: 4, Text: "records 3 to 9 were deleted"}, []string{"began anew", "records 3 to 9", "journal quarantine"}},
 		{mirror.PartitionBroken{Topic: id.Topic, Partition: 5, Diverged: true, Text: "it lost data"}, []string{"DIVERGED", "partition=5", "it lost data", "--stop"}},
 		{mirror.PartitionBroken{Topic: id.Topic, Partition: 6, Text: "bad batch"}, []string{"FAILED", "partition=6", "bad batch", "--stop"}},
+		{mirror.TopicOrphaned{Topic: id.Topic, Text: "no topic with that id"}, []string{"ORPHANED", "no topic with that id", "--stop", "--recover"}},
 		{mirror.TopicFailed{Topic: id.Topic, Text: "no topic with that id"}, []string{"FAILED", "no topic with that id", "--stop"}},
 	} {
 		log.text.Reset()

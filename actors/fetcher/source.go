@@ -301,10 +301,20 @@ func (m *mirrorRun) findGone(ctx context.Context, conn *conn, md metadata) error
 	for _, id := range missing {
 		if !has(all, id) {
 			m.home().Tell(m.name, mirror.ReportSourceTopicGone{Topic: id,
-				Text: fmt.Sprintf("source cluster %s has no topic with id %s (name here: %s)", all.cluster, id, m.topics[id].Name)})
+				Text: fmt.Sprintf("source cluster %s has no topic with id %s (name here: %s)%s", all.cluster, id, m.topics[id].Name, namesake(all, m.topics[id].Name))})
 		}
 	}
 	return nil
+}
+
+// namesake says that another topic has the name at the source now.
+func namesake(all metadata, name string) string {
+	for _, t := range all.topics {
+		if t.Topic != nil && *t.Topic == name && t.ErrorCode == 0 {
+			return fmt.Sprintf("; a topic of that name was made there since, with id %s", core.TopicID(t.TopicID))
+		}
+	}
+	return ""
 }
 
 // observe tells the mirror which topics of the source match its patterns and are not mirrored yet.

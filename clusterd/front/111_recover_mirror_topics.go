@@ -9,7 +9,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// RecoverMirrorTopics v0: FAILED topics are mirrored again; DIVERGED ones only when the operator takes the source's
+// RecoverMirrorTopics v0: FAILED and ORPHANED topics are mirrored again; DIVERGED ones only when the operator takes the source's
 // history (R11).
 
 func (f *Front) recoverMirrorTopics(r *messages.RecoverMirrorTopicsRequest, _ Client, slot *Slot) {

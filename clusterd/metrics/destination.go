@@ -80,7 +80,7 @@ func (d destination) Collect(to chan<- prometheus.Metric) {
 func (d destination) collect(to chan<- prometheus.Metric, m mirror.Description, single bool) {
 	name := string(m.Mirror)
 	phases, states := map[string]int{}, map[string]int{}
-	for phase := mirror.Async; phase <= mirror.Failed; phase++ {
+	for phase := mirror.Async; phase <= mirror.Orphaned; phase++ {
 		phases[phase.String()] = 0
 	}
 	for _, t := range m.Topics {

@@ -26,7 +26,8 @@ func journal(root, machine string, ids map[int16]string) error {
 		}
 		switch s.Type {
 		case "event":
-			if *s.ID < block.first || *s.ID > block.last {
+			more, grown := moreIDs[machine]
+			if (*s.ID < block.first || *s.ID > block.last) && !(grown && more.first <= *s.ID && *s.ID <= more.last) {
 				return fmt.Errorf("%s: event %s: id %d is outside the block %d-%d of %s", path, s.Name, *s.ID, block.first, block.last, machine)
 			}
 			if other, taken := ids[*s.ID]; taken {

@@ -25,6 +25,11 @@ var idBlocks = map[string]struct{ first, last int16 }{
 	"group":        {270, 299},
 }
 
+// moreIDs is a second block for a machine whose first one is full.
+var moreIDs = map[string]struct{ first, last int16 }{
+	"mirror": {400, 429},
+}
+
 func main() {
 	root, err := moduleRoot()
 	if err == nil {

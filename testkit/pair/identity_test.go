@@ -108,8 +108,15 @@ func TestATopicMadeAgainAtTheSourceIsNotMirroredIntoTheOldCopy(t *testing.T) { /
 	source.deleteTopic(t, "orders")
 	source.createTopic(t, "orders", 1)
 	source.mustProduce(t, "orders", 0, "of the second life")
-	now := destination.awaitTopic(t, "dr", "orders", "FAILED", func(now described) bool { return now.Phase == "FAILED" })
-	destination.logged(t, "level=WARN", "FAILED", "mirror=dr", "topic=orders", "--stop")
+	now := destination.awaitTopic(t, "dr", "orders", "ORPHANED", func(now described) bool { return now.Phase == "ORPHANED" })
+	if out := destination.mustCLI(t, "--describe", "--mirror", "dr"); !strings.Contains(out, "ORPHANED") || !strings.Contains(out, "--recover") {
+		t.Errorf("describe:\n%s", out)
+	}
+	destination.mustCLI(t, "--recover", "--mirror", "dr", "--topics", "orders") // still gone: it is found out again
+	destination.awaitTopic(t, "dr", "orders", "ORPHANED, with its namesake", func(now described) bool {
+		return now.Phase == "ORPHANED" && now.ErrorMessage != nil && strings.Contains(*now.ErrorMessage, "made there since")
+	})
+	destination.logged(t, "level=WARN", "ORPHANED", "mirror=dr", "topic=orders", "--stop")
 	if seen := destination.consume(t, "orders", 0); !seen.has("first life") || seen.has("second life") {
 		t.Errorf("the copy: %q; %s", seen.bytes, sight(now))
 	}

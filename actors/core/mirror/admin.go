@@ -260,7 +260,7 @@ func (s *State) decideRecover(now core.Now, c RecoverTopics) (out outcome) {
 		result := TopicResult{Topic: id, Name: t.Name}
 		w := s.turn(now, t)
 		switch t.phase() {
-		case Failed:
+		case Failed, Orphaned:
 			w.happen(TopicRecovered{Topic: id, Session: t.Session + 1})
 			if !w.t.Created {
 				w.create()
@@ -274,7 +274,7 @@ func (s *State) decideRecover(now core.Now, c RecoverTopics) (out outcome) {
 			result.Code = perr.InvalidClusterMirrorState
 			result.Text = fmt.Sprintf("topic %q diverged from its source; recovery would cut records: --stop keeps this copy and makes it writable, --recover --accept-source takes the source's and moves what is cut to quarantine", t.Name)
 		default:
-			result.Code, result.Text = perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q is %s, not FAILED", t.Name, t.phase())
+			result.Code, result.Text = perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q is %s, neither FAILED nor ORPHANED", t.Name, t.phase())
 		}
 		w.into(&out)
 		answer.Topics = append(answer.Topics, result)

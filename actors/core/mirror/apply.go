@@ -93,6 +93,8 @@ func topicOf(ev Event) core.TopicID {
 		return ev.Topic
 	case TopicFailed:
 		return ev.Topic
+	case TopicOrphaned:
+		return ev.Topic
 	case TopicRecovered:
 		return ev.Topic
 	case SwitchoverCommitted:
@@ -187,6 +189,9 @@ func (t *topic) apply(ev Event) {
 	case TopicFailed:
 		t.Gone = true
 		t.end(Failed, ev.Text)
+	case TopicOrphaned:
+		t.Gone = true
+		t.end(Orphaned, ev.Text)
 	case TopicRecovered:
 		t.recover(ev.Session)
 	case EraSeen:

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"strings"
 	"testing"
 
 	"lockstep/actors/core"
@@ -236,10 +237,35 @@ func TestReportsOfAnOlderSessionAreDropped(t *testing.T) {
 	}
 }
 
-func TestFailedTopicRecoversByHand(t *testing.T) {
+// F34: the source deletes a topic that is claimed. The claim ends with it, the registration is withdrawn, the copy stays.
+func TestATopicThatTheSourceDeletedIsOrphaned(t *testing.T) {
+	d := synced(t)
+	sent := last[SendUnregister](t, d.do(ReportSourceTopicGone{Topic: topicA, Text: "gone"}))
+	if got := d.describe(); got.Phase != Orphaned || got.Effective != TypeAsync || !strings.Contains(got.ErrorMessage, "--recover") {
+		t.Fatalf("%+v", got)
+	}
+	d.do(UnregisterAnswered{Topic: topicA, Generation: sent.Generation, Code: perr.UnknownTopicId})
+	if got := d.describe(); got.Phase != Orphaned || got.Reporting {
+		t.Fatalf("after the answer %+v", got)
+	}
+	d.do(ReportSourceTopicGone{Topic: topicA, Text: "gone"})
+	if len(d.effects) != 0 {
+		t.Fatalf("said again: %v", d.effects)
+	}
+	d.restart()
+	d.phase(Orphaned)
+	if d.mode() != FetchOff {
+		t.Fatal("fetches what is gone")
+	}
+}
+
+func TestOrphanedTopicRecoversByHand(t *testing.T) {
 	d := started(t, TypeSync)
 	d.do(ReportSourceTopicGone{Topic: topicA, Text: "the source no longer has topic a"})
-	d.phase(Failed)
+	d.phase(Orphaned)
+	if got := d.describe(); !strings.Contains(got.ErrorMessage, "no longer has topic a") || !strings.Contains(got.ErrorMessage, "--stop") || got.State != "ORPHANED" {
+		t.Fatalf("%+v", got)
+	}
 	if d.mode() != FetchOff {
 		t.Fatal("still fetching")
 	}

@@ -1080,6 +1080,38 @@ func (m *TopicFailed) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// TopicOrphaned says that the source no longer has the topic: its copy is kept, and an operator
+// decides (F34).
+type TopicOrphaned struct {
+	// The topic.
+	Topic core.TopicID
+	// What was found out, with the remedy.
+	Text string
+}
+
+// Default sets every field to its default.
+func (m *TopicOrphaned) Default() {
+	*m = TopicOrphaned{}
+}
+
+func (m *TopicOrphaned) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendString(b, m.Text, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicOrphaned) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // TopicRecovered says that an operator wants a failed topic mirrored again.
 type TopicRecovered struct {
 	// The topic.
@@ -1940,6 +1972,9 @@ func (PartitionBroken) isDurable() {}
 func (TopicFailed) isEvent()   {}
 func (TopicFailed) isDurable() {}
 
+func (TopicOrphaned) isEvent()   {}
+func (TopicOrphaned) isDurable() {}
+
 func (TopicRecovered) isEvent()   {}
 func (TopicRecovered) isDurable() {}
 
@@ -2043,6 +2078,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 247), 0), 0, true)
 	case TopicFailed:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 248), 0), 0, true)
+	case TopicOrphaned:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 400), 0), 0, true)
 	case TopicRecovered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 249), 0), 0, true)
 	case TopicStopping:
@@ -2173,6 +2210,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 248 && version >= 0 && version <= 0: // TopicFailed
 		var e TopicFailed
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 400 && version >= 0 && version <= 0: // TopicOrphaned
+		var e TopicOrphaned
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 249 && version >= 0 && version <= 0: // TopicRecovered

@@ -14,11 +14,12 @@ const (
 	Stopped     Phase = 7 // writable here
 	Diverged    Phase = 8 // an operator decides; data kept
 	Failed      Phase = 9
+	Orphaned    Phase = 10 // the source no longer has the topic; the copy is kept (F34)
 )
 
 // String is the word people read.
 func (p Phase) String() string {
-	names := [...]string{"ASYNC", "CATCHING_UP", "REGISTERING", "ARMING", "SYNC", "DEMOTING", "STOPPING", "STOPPED", "DIVERGED", "FAILED"}
+	names := [...]string{"ASYNC", "CATCHING_UP", "REGISTERING", "ARMING", "SYNC", "DEMOTING", "STOPPING", "STOPPED", "DIVERGED", "FAILED", "ORPHANED"}
 	if p < 0 || int(p) >= len(names) {
 		return "UNKNOWN"
 	}

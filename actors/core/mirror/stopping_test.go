@@ -213,13 +213,18 @@ func TestStopIsLegalFromEveryState(t *testing.T) {
 		}},
 		{"FAILED", func(t *testing.T) *site {
 			d := synced(t)
+			d.do(ReportRejected{ID: id(0), Session: 1, Text: "x"})
+			return d
+		}},
+		{"ORPHANED", func(t *testing.T) *site {
+			d := synced(t)
 			d.do(ReportSourceTopicGone{Topic: topicA, Text: "x"})
 			return d
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := row.make(t)
-			d.phase(map[string]Phase{"ASYNC": Async, "CATCHING_UP": CatchingUp, "REGISTERING": Registering, "ARMING": Arming, "SYNC": Sync, "DEMOTING": Demoting, "DIVERGED": Diverged, "FAILED": Failed}[row.name])
+			d.phase(map[string]Phase{"ASYNC": Async, "CATCHING_UP": CatchingUp, "REGISTERING": Registering, "ARMING": Arming, "SYNC": Sync, "DEMOTING": Demoting, "DIVERGED": Diverged, "FAILED": Failed, "ORPHANED": Orphaned}[row.name])
 			if got := d.stop(); got.Code != perr.None {
 				t.Fatalf("answered %+v", got)
 			}
