@@ -3,6 +3,7 @@ package fetcher
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type Config struct {
 	FetchMinBytes   int32
 	FetchMaxBytes   int32 // whole answer
 	PartitionBytes  int32 // one partition; the first batch comes whole even when it is larger
+	ThrottledRate   int64 // bytes per second that the whole mirror may read; 0: unlimited
 }
 
 const defaultExclude = "follower.replication.throttled.replicas,leader.replication.throttled.replicas," +
@@ -56,6 +58,10 @@ func ParseConfig(kv map[string]string) (Config, error) {
 		FetchMinBytes:   r.bytes("fetch.min.bytes", 1, 0),
 		FetchMaxBytes:   r.bytes("fetch.response.max.bytes", 10<<20, 1),
 		PartitionBytes:  r.bytes("fetch.max.bytes", 1<<20, 1),
+	}
+	c.ThrottledRate = r.number("replication.throttled.rate", 0, 1, math.MaxInt64)
+	if c.ThrottledRate == math.MaxInt64 { // Kafka's word for unlimited
+		c.ThrottledRate = 0
 	}
 	c.Bootstrap = r.addresses("bootstrap.servers")
 	if c.Exclude = r.text("topic.properties.exclude"); c.Exclude == "" {

@@ -11,6 +11,7 @@ type counters struct {
 	dials, dialFailures, requestFailures      atomic.Int64
 	metadataRefreshes, metadataFailures       atomic.Int64
 	foreign, epochRaises, localStale, rejects atomic.Int64
+	throttled                                 atomic.Int64
 }
 
 // Counts is a snapshot of the fetchers' counters, all since process start.
@@ -29,6 +30,7 @@ type Counts struct {
 	Probes      int64 // sync fetches sent while refused
 	Rejects     int64 // answers our own partition actor refused
 	LocalStale  int64 // commands that met another leader or session at home
+	Throttled   int64 // partitions left without records in a fetch by mirror.replication.throttled.rate
 	EpochRaises int64 // own leader epochs raised above the source's (D23)
 
 	Dials             int64
@@ -44,7 +46,7 @@ func (c *counters) snapshot() Counts {
 		Stale: c.stale.Load(), Corrupt: c.corrupt.Load(), Foreign: c.foreign.Load(),
 		Alignments: c.alignments.Load(), Adoptions: c.adoptions.Load(), Divergences: c.divergences.Load(),
 		Refusals: c.refusals.Load(), Probes: c.probes.Load(), Rejects: c.rejects.Load(),
-		LocalStale: c.localStale.Load(), EpochRaises: c.epochRaises.Load(),
+		LocalStale: c.localStale.Load(), EpochRaises: c.epochRaises.Load(), Throttled: c.throttled.Load(),
 		Dials: c.dials.Load(), DialFailures: c.dialFailures.Load(), RequestFailures: c.requestFailures.Load(),
 		MetadataRefreshes: c.metadataRefreshes.Load(), MetadataFailures: c.metadataFailures.Load(),
 	}

@@ -4,8 +4,6 @@
 // It decides nothing that safety rests on. Every answer is handed over with the session and the source
 // epoch it was asked in, and the partition actor appends it only if both are current (R3). What fetchers
 // learn (progress, evidence, failures) goes to the mirror's actor as commands.
-//
-// mirror.replication.throttled.rate is not implemented; fetches are bounded by the byte limits alone.
 package fetcher
 
 import (
@@ -26,6 +24,9 @@ type Options struct {
 	Destination Destination
 	Links       Links // nil: nobody; floors then travel in fetches only
 	Log         *slog.Logger
+	// ThrottledRate is mirror.replication.throttled.rate: bytes per second that each broker of this cluster may read for
+	// the partitions it leads, over all mirrors; 0: unlimited. A mirror may have a rate of its own, for all it reads.
+	ThrottledRate int64
 }
 
 // Fetchers runs the fetchers of every mirror of one destination cluster. Its methods never block, except
@@ -38,12 +39,13 @@ type Fetchers struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 
-	mu      sync.Mutex
-	closed  bool
-	mirrors map[core.MirrorName]*mirrorRun
-	connect pace
-	seen    map[string][]string // brokers of a source, by the bootstrap addresses that led to them
-	ending  sync.WaitGroup
+	mu        sync.Mutex
+	closed    bool
+	mirrors   map[core.MirrorName]*mirrorRun
+	throttles map[core.ReplicaID]*throttle
+	connect   pace
+	seen      map[string][]string // brokers of a source, by the bootstrap addresses that led to them
+	ending    sync.WaitGroup
 }
 
 // New starts nothing yet.
@@ -53,7 +55,7 @@ func New(o Options) *Fetchers {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &Fetchers{options: o, ctx: ctx, stop: stop, mirrors: map[core.MirrorName]*mirrorRun{},
-		connect: connectPace, seen: map[string][]string{}, sender: uuid.New()}
+		connect: connectPace, throttles: map[core.ReplicaID]*throttle{}, seen: map[string][]string{}, sender: uuid.New()}
 }
 
 // Fetch replaces what is fetched for one topic.

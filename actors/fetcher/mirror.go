@@ -24,6 +24,7 @@ type mirrorRun struct {
 	reports *reports
 
 	config   Config
+	throttle *throttle // of this mirror alone; nil: none
 	raw      map[string]string
 	topics   map[core.TopicID]mirror.FetchTopic
 	watch    mirror.WatchSource
@@ -121,8 +122,11 @@ func (m *mirrorRun) receive(msg any) (changed bool) {
 			return false
 		}
 		if c != m.config {
-			m.config = c
 			m.stopFetchers() // they read settings without a lock
+			if c.ThrottledRate != m.config.ThrottledRate {
+				m.throttle = newThrottle(c.ThrottledRate)
+			}
+			m.config = c
 			m.leaders = map[core.PartitionID]leadership{}
 			m.wanted = true
 		}

@@ -40,7 +40,7 @@ func (p *peer) fetch(c net.Conn, req *messages.FetchRequest) kmsg.Response {
 	for _, t := range req.Topics {
 		for _, q := range t.Partitions {
 			r, isSync := sync[q.Partition]
-			asked = append(asked, peerFetch{Partition: q.Partition, Epoch: core.LeaderEpoch(q.CurrentLeaderEpoch), Last: core.LeaderEpoch(q.LastFetchedEpoch),
+			asked = append(asked, peerFetch{Partition: q.Partition, NoRecords: q.NoRecords, Epoch: core.LeaderEpoch(q.CurrentLeaderEpoch), Last: core.LeaderEpoch(q.LastFetchedEpoch),
 				Offset: core.Offset(q.FetchOffset), Sync: isSync, Probe: req.MaxBytes == 1, Floors: floors[q.Partition], ISR: r.ISR, Positions: positions(r),
 				MaxWait: time.Duration(req.MaxWaitMs) * time.Millisecond})
 		}
@@ -95,7 +95,7 @@ func (p *peer) compose(req *messages.FetchRequest, asked []peerFetch) (*messages
 				below = l.end()
 			}
 			for _, b := range l.batches {
-				if core.Offset(b.LastOffset()) >= q.Offset && core.Offset(b.LastOffset()) < below {
+				if !q.NoRecords && core.Offset(b.LastOffset()) >= q.Offset && core.Offset(b.LastOffset()) < below {
 					r.Records, ready = append(r.Records, b.Bytes...), true
 				}
 			}

@@ -62,6 +62,7 @@ type peerFetch struct {
 	Offset    core.Offset
 	Sync      bool
 	Probe     bool // wants no data: part of a divergence check
+	NoRecords bool // may not read now: throttled
 	Floors    []messages.ReplicaFloorsPartition
 	ISR       []int32
 	Positions map[int32]int64 // of the replicas listed

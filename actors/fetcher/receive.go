@@ -111,6 +111,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 		c.records += int64(list[i].Records)
 	}
 	c.bytes += size
+	f.charge(c, size, now)
 	c.rate.add(size, now)
 	c.sourceHW = max(core.Offset(p.HighWatermark), core.Unknown)
 	hw, start := Clamp(core.Offset(p.HighWatermark), core.Offset(p.LogStartOffset), q.offset, end)

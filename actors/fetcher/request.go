@@ -55,14 +55,30 @@ func (f *fetcher) buildFetch(now time.Time) (*messages.FetchRequest, *flight) {
 			// Without the bus only the next fetch can carry the floor: do not park this one for long.
 			wait = min(wait, owedWait)
 		}
+		room, closed := f.room(c, now)
+		if room == 0 {
+			m.count.throttled.Add(1)
+			if !c.stated || !throttleRecordsAlone {
+				// A source that speaks only the KIP would answer with a batch whatever the limit: it is not asked.
+				c.until = now.Add(min(closed, watchEvery))
+				continue
+			}
+			wait = min(wait, closed, asyncWait)
+		}
 		q := asked{session: c.Session, epoch: c.adopted, attempt: c.attempt, offset: c.next, sync: sync, sent: fl.sent}
 		fl.asked[c.ID] = q
 		c.flying++
 		c.flight = fl
-		addPartition(req, c, m.config.PartitionBytes)
+		addPartition(req, c, int32(min(int64(m.config.PartitionBytes), room)), room == 0)
 		if sync {
 			addReplicas(req, m, c)
 		}
+	}
+	if len(fl.asked) == 0 {
+		return nil, nil
+	}
+	if throttled := f.tightest(ready, now); throttled < int64(req.MaxBytes) {
+		req.MaxBytes = int32(max(throttled, 1))
 	}
 	req.MaxWaitMs = int32(wait.Milliseconds())
 	fl.parks = wait > shortWait
@@ -107,7 +123,19 @@ func (c *cursor) owes(home Destination) bool {
 	return ok && floor.SourceEpoch == c.adopted && floor.Floor < c.next
 }
 
-func addPartition(req *messages.FetchRequest, c *cursor, max int32) {
+// tightest is how many bytes one answer may bring: no more than the mirror, and each broker at home, has room for.
+func (f *fetcher) tightest(list []*cursor, now time.Time) int64 {
+	least := int64(1) << 62
+	for _, c := range list {
+		if room, _ := f.room(c, now); room > 0 {
+			least = min(least, room)
+		}
+	}
+	return least
+}
+
+// addPartition asks for one partition; noRecords asks for everything else that an answer has (F51).
+func addPartition(req *messages.FetchRequest, c *cursor, max int32, noRecords bool) {
 	n := len(req.Topics)
 	if n == 0 || req.Topics[n-1].TopicId != c.ID.Topic {
 		req.Topics = append(req.Topics, messages.FetchRequestTopic{TopicId: c.ID.Topic})
@@ -116,6 +144,7 @@ func addPartition(req *messages.FetchRequest, c *cursor, max int32) {
 	p := messages.NewFetchRequestPartition()
 	p.Partition, p.CurrentLeaderEpoch = c.ID.Index, int32(c.adopted)
 	p.FetchOffset, p.LastFetchedEpoch, p.PartitionMaxBytes = int64(c.next), int32(c.last), max
+	p.NoRecords = noRecords
 	t := &req.Topics[n-1]
 	t.Partitions = append(t.Partitions, p)
 }

@@ -14,5 +14,7 @@ const (
 	shareTimeOfAddresses   = true // C8: a broker that answers nothing does not hide the others
 	reportsOfAdoptedEpoch  = true // R3: a floor of another source epoch than the adopted one is not sent
 	oldFetchIsAsync        = true // R14: below version 20 no source is told of our replicas
+	throttleReads          = true // mirror.replication.throttled.rate
+	throttleRecordsAlone   = true // F51: floors, and the evidence that answers them, are never held back
 	listsNothingAboveFloor = true // R14, F01: a plain source commits no more than the floor
 )

@@ -16,5 +16,7 @@ var (
 	shareTimeOfAddresses   = rules.Kept("C8 shareTimeOfAddresses")
 	reportsOfAdoptedEpoch  = rules.Kept("R3 reportsOfAdoptedEpoch")
 	oldFetchIsAsync        = rules.Kept("R14 oldFetchIsAsync")
+	throttleReads          = rules.Kept("F51 throttleReads")
+	throttleRecordsAlone   = rules.Kept("F51 throttleRecordsAlone")
 	listsNothingAboveFloor = rules.Kept("R14 listsNothingAboveFloor")
 )

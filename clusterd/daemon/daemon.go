@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -204,9 +205,17 @@ func (d *Daemon) connect() (err error) {
 	if err != nil {
 		return err
 	}
-	d.fetchers = fetcher.New(fetcher.Options{Destination: w, Links: d.bus, Log: d.log})
+	d.fetchers = fetcher.New(fetcher.Options{Destination: w, Links: d.bus, Log: d.log, ThrottledRate: d.throttledRate()})
 	d.cluster.Attach(d.fetchers, d.bus)
 	return nil
+}
+
+// throttledRate is mirror.replication.throttled.rate; Kafka writes unlimited as the largest number.
+func (d *Daemon) throttledRate() int64 {
+	if rate := d.config.Int("mirror.replication.throttled.rate", 0); rate < math.MaxInt64 {
+		return rate
+	}
+	return 0
 }
 
 // serve begins to accept the clients of one broker.

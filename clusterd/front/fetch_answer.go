@@ -138,6 +138,9 @@ func (a *answer) diverges(view partition.View, asked *askedPartition, out *answe
 // whose limits are below it would ask for the same offset for ever; it is the only one (compat-F01, F03).
 func (a *answer) read(at place, replica *broker.Replica, view partition.View, until partition.Position,
 	asked *askedPartition, out *answeredPartition) {
+	if asked.NoRecords {
+		return // a throttled mirror waits for its time, not for records
+	}
 	below := position(view, until)
 	from := core.Offset(asked.FetchOffset)
 	a.watches = append(a.watches, watch{place: at, replica: replica, until: until, beyond: max(below, from)})

@@ -68,6 +68,8 @@ type FetchRequestPartition struct {
 	HighWatermark      int64
 	// Highest source epoch in the follower's log; only inside a destination.
 	MirrorLeaderEpoch int32
+	// A mirror that may not read now asks for offsets and evidence alone (F51).
+	NoRecords bool
 }
 
 // Default sets every field to its default.
@@ -108,6 +110,9 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 	if version >= 19 && !(version >= 19) {
 		b = wire.AppendInt32(b, m.MirrorLeaderEpoch)
 	}
+	if version >= 20 && !(version >= 20) {
+		b = wire.AppendBool(b, m.NoRecords)
+	}
 	if flexible {
 		tags := uint64(0)
 		if version >= 17 && m.ReplicaDirectoryId != [16]byte{} {
@@ -117,6 +122,9 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 			tags++
 		}
 		if version >= 19 && m.MirrorLeaderEpoch != -1 {
+			tags++
+		}
+		if version >= 20 && m.NoRecords {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -135,6 +143,12 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 		if version >= 19 && m.MirrorLeaderEpoch != -1 {
 			b = wire.AppendTag(b, 2, func(b []byte) []byte {
 				b = wire.AppendInt32(b, m.MirrorLeaderEpoch)
+				return b
+			})
+		}
+		if version >= 20 && m.NoRecords {
+			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.NoRecords)
 				return b
 			})
 		}
@@ -165,6 +179,9 @@ func (m *FetchRequestPartition) readFrom(r *wire.Reader, version int16, flexible
 	if version >= 19 && !(version >= 19) {
 		m.MirrorLeaderEpoch = r.Int32()
 	}
+	if version >= 20 && !(version >= 20) {
+		m.NoRecords = r.Bool()
+	}
 	if flexible {
 		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
 			tag, body := r.Tag()
@@ -182,6 +199,11 @@ func (m *FetchRequestPartition) readFrom(r *wire.Reader, version int16, flexible
 			case tag == 2 && version >= 19:
 				func(r *wire.Reader) {
 					m.MirrorLeaderEpoch = r.Int32()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10000 && version >= 20:
+				func(r *wire.Reader) {
+					m.NoRecords = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

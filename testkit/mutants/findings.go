@@ -94,7 +94,7 @@ var Findings = []Entry{
 			"controller.prefixProducerIDs", "controller.skipUsedProducerIDs", "front.refuseSharedPrefix"}},
 	{Name: "F50", Severity: "S2", What: "a batch the destination cannot take", Switches: []string{"fetcher.verifyBatchesAgain"},
 		Reason: "a mirror append has no size limit; what is damaged is refused and named"},
-	{Name: "F51", Severity: "S2", What: "quotas hold up reports", Reason: "nothing is throttled", Waits: "quotas"},
+	{Name: "F51", Severity: "S2", What: "quotas hold up reports", Switches: []string{"fetcher.throttleRecordsAlone", "fetcher.throttleReads"}},
 	{Name: "F52", Severity: "S2", What: "the source's log start overtakes the mirror", Switches: []string{"partition.followSourceStart", "mirror.readOnlyBeforeMade"}},
 	{Name: "F53", Severity: "S3", What: "what is wanted is copied into every partition", Reason: "one event per topic; mode is a field of the request"},
 	{Name: "F54", Severity: "S1", What: "a waiter outlives its leader epoch", Switches: []string{"highwater.dropWaitersWithEpoch", "partition.failWaitersOnStepDown"}},
