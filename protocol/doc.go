@@ -26,6 +26,11 @@
 //	DeleteTopics                20  1-6       kmsg   20_delete_topics.go
 //	InitProducerId              22  0-5       kmsg   22_init_producer_id.go
 //	OffsetForLeaderEpoch        23  2-4       kmsg   23_offset_for_leader_epoch.go
+//	AddPartitionsToTxn          24  0-5       kmsg   24_add_partitions_to_txn.go
+//	AddOffsetsToTxn             25  0-4       kmsg   25_add_offsets_to_txn.go
+//	EndTxn                      26  0-5       kmsg   26_end_txn.go
+//	WriteTxnMarkers             27  1-2       kmsg   27_write_txn_markers.go
+//	TxnOffsetCommit             28  0-5       kmsg   28_txn_offset_commit.go
 //	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
 //	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
 //	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
@@ -34,6 +39,8 @@
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
 //	DescribeProducers           61  0-0       kmsg   61_describe_producers.go
+//	DescribeTransactions        65  0-0       kmsg   65_describe_transactions.go
+//	ListTransactions            66  0-2       kmsg   66_list_transactions.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
 //	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go

@@ -213,7 +213,7 @@ func (r *Replica) Ask(build func(core.RequestID) partition.Command, reply func(a
 	ref := r.broker.cluster.system.NextRequest()
 	cmd := build(ref)
 	switch cmd.(type) {
-	case partition.AppendBatch, partition.AppendMirrored:
+	case partition.AppendBatch, partition.AppendMirrored, partition.WriteMarker:
 		// Before anything is appended: a full volume refuses, it does not poison.
 		if err := r.store.Admit(); err != nil {
 			if lost := r.store.Err(); lost != nil {

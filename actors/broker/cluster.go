@@ -13,6 +13,7 @@ import (
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/registration"
+	"lockstep/actors/core/transaction"
 	"lockstep/actors/shell"
 	"lockstep/journal"
 )
@@ -35,6 +36,7 @@ type Cluster struct {
 	controller   *shell.Ref[controller.Command]
 	registration *shell.Ref[registration.Command]
 	groups       []*shell.Ref[group.Command]
+	transactions []*shell.Ref[transaction.Command]
 
 	mu      sync.RWMutex
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
@@ -51,11 +53,13 @@ type Options struct {
 	Cluster     core.ClusterID
 	Incarnation core.Incarnation // of this process; drawn when zero
 	Volumes     []Volume         // one logical broker each, ids 1..N
-	Control     journal.Journal  // controller, registrations, mirrors and groups
+	Control     journal.Journal  // controller, registrations, mirrors, groups and transactions
 	Clock       shell.Clock
 	Logger      *slog.Logger
 	Defaults    controller.Defaults
 	Groups      group.Settings
+	// Transactions are the settings of the transaction coordinator; zero: its defaults.
+	Transactions transaction.Settings
 	// NoGating refuses every mirror that asks to gate, whatever features are finalized: the process was started with
 	// mirror.sync.version, mirror.version or a switch for unstable versions turned off.
 	NoGating bool
@@ -108,6 +112,9 @@ func (c *Cluster) Snapshot(id core.ReplicaID) {
 	c.registration.Snapshot()
 	for _, g := range c.groups {
 		g.Snapshot()
+	}
+	for _, t := range c.transactions {
+		t.Snapshot()
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()

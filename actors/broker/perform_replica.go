@@ -165,6 +165,9 @@ func (r *Replica) reportFence() {
 	if p, known := c.Newest().Partition(r.id); !known || p.Leader != r.broker.id || p.LeaderEpoch != v.Epoch {
 		return
 	}
+	if c.holdsUpHandover(r, v) {
+		return
+	}
 	report := registration.ReportFenced{ID: r.id, Number: v.Fence, LeaderEpoch: v.Epoch, LEO: v.LEO}
 	if g.Epoch == v.Epoch {
 		for _, gate := range g.Gates {

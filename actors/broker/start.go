@@ -10,6 +10,7 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/registration"
+	"lockstep/actors/core/transaction"
 	"lockstep/actors/shell"
 )
 
@@ -20,6 +21,9 @@ import (
 func Start(o Options) (*Cluster, error) {
 	if o.Incarnation == (core.Incarnation{}) {
 		o.Incarnation = core.Incarnation(randomID())
+	}
+	if o.Transactions == (transaction.Settings{}) {
+		o.Transactions = transaction.DefaultSettings()
 	}
 	c := &Cluster{
 		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}),
@@ -54,6 +58,9 @@ func Start(o Options) (*Cluster, error) {
 	<-settled
 	for _, g := range c.groups {
 		g.Tell(group.Resume{Settings: o.Groups})
+	}
+	for _, t := range c.transactions {
+		t.Tell(transaction.Resume{Settings: o.Transactions})
 	}
 	c.brokers[0].producerIDs.fill()
 	return c, nil
@@ -104,6 +111,9 @@ func (c *Cluster) startCoordinators() ([]image.Topic, error) {
 	for shard := range int(group.Shards) {
 		c.groups = append(c.groups, c.spawnGroup(shard))
 	}
+	for shard := range int(transaction.Shards) {
+		c.transactions = append(c.transactions, c.spawnTransactions(shard))
+	}
 	streams, err := c.options.Control.Streams(mirrorStreams)
 	if err != nil {
 		return nil, fmt.Errorf("list mirrors of cluster %s: %w", c.options.Cluster, err)
@@ -141,11 +151,14 @@ func (c *Cluster) Close() {
 	c.mu.RLock()
 	mirrors := c.mirrors
 	c.mu.RUnlock()
-	waitAll(2+len(c.groups)+len(mirrors), func(done func()) {
+	waitAll(2+len(c.groups)+len(c.transactions)+len(mirrors), func(done func()) {
 		c.controller.Close(done)
 		c.registration.Close(done)
 		for _, g := range c.groups {
 			g.Close(done)
+		}
+		for _, t := range c.transactions {
+			t.Close(done)
 		}
 		for _, m := range mirrors {
 			m.Close(done)

@@ -19,6 +19,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/transaction"
 	"lockstep/actors/fetcher"
 	"lockstep/actors/shell"
 	"lockstep/clusterd/config"
@@ -159,7 +160,8 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			Replication: int16(c.Int("default.replication.factor", 0)),
 			MinISR:      int32(c.Int("min.insync.replicas", 0)),
 		},
-		Groups: groupSettings(c),
+		Groups:       groupSettings(c),
+		Transactions: transactionSettings(c),
 		Mirrors: mirror.Defaults{
 			LeaseMs:  c.Int("lockstep.claim.lease.ms", 0),
 			DemoteMs: c.Int("mirror.sync.topic.demote.timeout.ms", 0),
@@ -176,6 +178,14 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 		o.Volumes = append(o.Volumes, v)
 	}
 	return o
+}
+
+func transactionSettings(c config.Config) transaction.Settings {
+	s := transaction.DefaultSettings()
+	s.MaxTimeoutMs = c.Int("transaction.max.timeout.ms", s.MaxTimeoutMs)
+	s.ExpirationMs = c.Int("transactional.id.expiration.ms", s.ExpirationMs)
+	s.MaxShardBytes = c.Int("lockstep.transaction.shard.max.bytes", s.MaxShardBytes)
+	return s
 }
 
 func groupSettings(c config.Config) group.Settings {

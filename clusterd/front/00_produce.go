@@ -16,7 +16,7 @@ import (
 )
 
 // Produce v3–14. v5 brings the log start, v7 zstd, v8 per-record errors and texts, v9 is flexible, v10
-// leader hints, v13 topic ids, v14 the two errors of synchronous mirroring: older versions get them
+// leader hints, v11 TRANSACTION_ABORTABLE, v12 adds partitions to transactions by itself, v13 topic ids, v14 the two errors of synchronous mirroring: older versions get them
 // mapped down, with the same text naming the mirror (D29).
 //
 // The batch is checked once, here; the partition actor fences, orders and appends; the HW actor decides
@@ -95,18 +95,28 @@ func (f *Front) append(p *produce, r *kmsg.ProduceRequest, topic *image.Topic, r
 		}
 		p.refuse(out, bad.Code, bad.Text)
 		return
-	case b.IsTransactional():
-		p.refuse(out, perr.TransactionalIdAuthorizationFailed, noTransactions)
+	case b.IsTransactional() && (r.TransactionID == nil || *r.TransactionID == ""):
+		p.refuse(out, perr.TransactionalIdAuthorizationFailed, "a transactional record batch needs a transactional id in its request")
 		return
 	}
 	deadline := p.now.Mono + patience(r.TimeoutMillis).Nanoseconds()
 	p.mu.Lock()
 	p.pending++
 	p.mu.Unlock()
-	replica.Ask(func(ref core.RequestID) partition.Command {
-		return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID, Weak: rules.weak}
-	}, func(reply any) {
-		p.answered(out, reply, b, topic.ID)
+	ask := func(inTxn bool) {
+		replica.Ask(func(ref core.RequestID) partition.Command {
+			return partition.AppendBatch{Ref: ref, Batch: b, Acks: r.Acks, Deadline: deadline, Client: from.ID, Weak: rules.weak, InTxn: inTxn}
+		}, func(reply any) {
+			p.answered(out, reply, b, topic.ID)
+			p.finish()
+		})
+	}
+	if !b.IsTransactional() {
+		ask(false)
+		return
+	}
+	f.inTxn(p.version, *r.TransactionID, b, topic, rp.Partition, view, ask, func(code perr.Code, why string) {
+		p.refuse(out, code, why)
 		p.finish()
 	})
 }
@@ -125,6 +135,9 @@ func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b
 	case partition.RefuseProduce:
 		if appended(e.Code) {
 			p.traffic.produced(topic, b.Records, len(b.Bytes))
+		}
+		if e.Code == perr.InvalidTxnState && b.IsTransactional() && p.version >= abortableProduce {
+			e.Code = perr.TransactionAbortable // the transaction ended while the batch was on its way
 		}
 		p.refuse(out, e.Code, e.Text)
 	case shell.Failed:

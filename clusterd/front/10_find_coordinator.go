@@ -37,17 +37,20 @@ func (f *Front) coordinatorOf(kind int8, key string) kmsg.FindCoordinatorRespons
 		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 		return out
 	}
+	img := f.broker.Image()
+	var owner core.ReplicaID
 	switch {
+	case kind == coordinatorTxn && key == "":
+		return refuse(perr.InvalidRequest, "the transactional id is empty")
 	case kind == coordinatorTxn:
-		// See InitProducerId: the code that every client treats as final.
-		return refuse(perr.TransactionalIdAuthorizationFailed, noTransactions)
+		owner = f.cluster.TransactionOwner(img, key)
 	case kind != coordinatorGroup:
-		return refuse(perr.InvalidRequest, "only consumer groups have coordinators here")
+		return refuse(perr.InvalidRequest, "only consumer groups and transactional ids have coordinators here")
 	case key == "":
 		return refuse(perr.InvalidGroupId, perr.InvalidGroupId.Message())
+	default:
+		owner = f.cluster.GroupOwner(img, key)
 	}
-	img := f.broker.Image()
-	owner := f.cluster.GroupOwner(img, key)
 	b, ok := img.Brokers[owner]
 	if owner == core.NoReplica || !ok {
 		return refuse(perr.CoordinatorNotAvailable, "no broker is live")

@@ -2,6 +2,7 @@ package front
 
 import (
 	"regexp"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -62,25 +63,32 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 	img := f.broker.Image()
 	resp.FinalizedFeaturesEpoch = img.Version
 	for _, feature := range controller.Features {
-		name := feature.Name
-		if !f.enabled("unstable.feature.versions.enable") {
+		if feature.Unstable && !f.enabled("unstable.feature.versions.enable") {
 			continue
 		}
-		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: name, MinVersion: 0, MaxVersion: 1})
-		if !f.finalized(img, "mirror.version") || !f.finalized(img, name) {
-			continue // a level of 0 is shown by leaving the feature out; no sync mirror without mirrors
+		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: feature.Name, MinVersion: 0, MaxVersion: feature.Highest})
+		level := f.finalized(img, feature.Name)
+		if feature.Needs != "" {
+			level = min(level, f.finalized(img, feature.Needs)) // no sync mirror without mirrors
 		}
-		resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{Name: name, MinVersionLevel: 1, MaxVersionLevel: 1})
+		if level > 0 { // a level of 0 is shown by leaving the feature out
+			resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{Name: feature.Name, MinVersionLevel: level, MaxVersionLevel: level})
+		}
 	}
 	slot.Reply(resp)
 }
 
-func (f *Front) finalized(img *image.Image, feature string) bool {
+// finalized is the level of a feature: the lower of what is finalized and what the process was started with.
+func (f *Front) finalized(img *image.Image, feature string) int16 {
 	s, known := controller.FindSetting(feature)
 	if !known {
 		panic("front: no setting " + feature)
 	}
-	return f.brokerSetting(s).value != "0" && img.Feature(feature) > 0
+	started, err := strconv.ParseInt(f.brokerSetting(s).value, 10, 16)
+	if err != nil {
+		panic("front: " + feature + " is not a number: " + err.Error())
+	}
+	return min(int16(started), img.Feature(feature))
 }
 
 func (f *Front) judgeHandshake(r *kmsg.ApiVersionsRequest) perr.Code {

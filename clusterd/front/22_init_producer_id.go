@@ -3,39 +3,57 @@ package front
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core"
+	"lockstep/actors/core/transaction"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
-// InitProducerId v0–5, for idempotent producers. v2 is flexible, v3 brings the producer's own id and
-// epoch, v4 the error PRODUCER_FENCED.
-//
-// Transactions are not served. A transactional id is answered with TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-// here, in FindCoordinator and for transactional batches: it is the one code that Java, librdkafka and franz-go all treat as final.
-// COORDINATOR_NOT_AVAILABLE or a closed connection would make them ask for ever.
-
-const noTransactions = "this cluster does not serve transactions; use an idempotent producer without a transactional id"
+// InitProducerId v0–5. v2 is flexible, v3 brings the producer's own id and epoch, v4 the error PRODUCER_FENCED, v5
+// TRANSACTION_ABORTABLE. With a transactional id it is answered once what an earlier producer of the id has open, or
+// has decided, has ended.
 
 func (f *Front) initProducerID(r *kmsg.InitProducerIDRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.InitProducerIDResponse)
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
-	switch {
-	case r.TransactionalID != nil:
-		resp.ErrorCode = int16(perr.TransactionalIdAuthorizationFailed)
+	refuse := func(code perr.Code) {
+		resp.ErrorCode = int16(perr.ForVersion(messages.KeyInitProducerId, r.Version, code))
 		slot.Reply(resp)
+	}
+	if r.Version < 3 {
+		r.ProducerID, r.ProducerEpoch = -1, -1
+	}
+	if r.ProducerID >= 0 && r.ProducerEpoch < 0 || r.ProducerID < 0 && r.ProducerEpoch >= 0 {
+		refuse(perr.InvalidRequest)
 		return
-	case r.ProducerID >= 0 && r.ProducerEpoch < 0, r.ProducerID < 0 && r.ProducerEpoch >= 0:
-		resp.ErrorCode = int16(perr.InvalidRequest)
-		slot.Reply(resp)
+	}
+	if r.TransactionalID != nil && *r.TransactionalID == "" {
+		refuse(perr.InvalidRequest)
 		return
 	}
 	// As Kafka: without a transactional id a producer that names its old id gets a new one all the same.
 	f.broker.ProducerID(func(id int64, why string) {
-		if id < 0 {
+		switch {
+		case id < 0:
 			f.log.Warn("no producer id could be drawn", "reason", why)
-			resp.ErrorCode = int16(perr.CoordinatorLoadInProgress) // retriable, and known to every version
-		} else {
+			refuse(perr.CoordinatorLoadInProgress) // retriable, and known to every version
+		case r.TransactionalID == nil:
 			resp.ProducerID, resp.ProducerEpoch = id, 0
+			slot.Reply(resp)
+		default:
+			f.askTransaction(*r.TransactionalID, func(ref core.RequestID) transaction.Command {
+				return transaction.InitProducerID{Ref: ref, ID: *r.TransactionalID, Fresh: id, TimeoutMs: r.TransactionTimeoutMillis,
+					ExpectedID: r.ProducerID, ExpectedEpoch: r.ProducerEpoch}
+			}, func(reply any, code perr.Code) {
+				if code == perr.None {
+					a := reply.(transaction.Initialized)
+					code, resp.ProducerID, resp.ProducerEpoch = a.Code, a.ProducerID, a.Epoch
+					if a.Text != "" {
+						f.log.Info("InitProducerId is refused", "transactional_id", *r.TransactionalID, "reason", a.Text)
+					}
+				}
+				refuse(code)
+			})
 		}
-		slot.Reply(resp)
 	})
 }

@@ -64,6 +64,7 @@ type Front struct {
 	source   Source
 	log      *slog.Logger
 	rules    rulesByTopic
+	asking   asking
 
 	mu     sync.Mutex
 	closed bool

@@ -246,21 +246,3 @@ func (h *house) stopBroker(id int) {
 		h.t.Fatal("the broker does not stop")
 	}
 }
-
-// TestTransactionsAreRefusedForGood: a client that asks for them ends at once instead of asking for ever.
-func TestTransactionsAreRefusedForGood(t *testing.T) {
-	h := newHouse(t, 1)
-	h.create("t", 1, 1, nil)
-	c := h.client(kgo.TransactionalID("tx"), kgo.DefaultProduceTopic("t"))
-	began := time.Now()
-	err := c.BeginTransaction()
-	if err == nil {
-		err = c.ProduceSync(patient(t), values("v", 1)...).FirstErr()
-	}
-	if err == nil {
-		t.Error("a transactional produce was accepted")
-	}
-	if time.Since(began) > 10*time.Second {
-		t.Errorf("the client took %s to hear it", time.Since(began))
-	}
-}

@@ -52,7 +52,7 @@ func spread(key int16, size int) int64 {
 // waiting would be a deadlock. Its size alone bounds it.
 func neverWaits(key int16) bool {
 	switch key {
-	case messages.KeyProduce, messages.KeyFetch, messages.KeyJoinGroup, messages.KeySyncGroup, messages.KeyOffsetCommit,
+	case messages.KeyProduce, messages.KeyFetch, messages.KeyJoinGroup, messages.KeySyncGroup, messages.KeyOffsetCommit, messages.KeyTxnOffsetCommit, messages.KeyEndTxn,
 		messages.KeyRegisterMirrorSyncTopic, messages.KeyUnregisterMirrorSyncTopic:
 		return true
 	default:

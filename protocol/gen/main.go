@@ -21,6 +21,7 @@ var idBlocks = map[string]struct{ first, last int16 }{
 	"partition":    {120, 149},
 	"controller":   {150, 179},
 	"registration": {200, 229},
+	"transaction":  {180, 199},
 	"mirror":       {230, 269},
 	"group":        {270, 299},
 }

@@ -24,6 +24,11 @@ const (
 	KeyDeleteTopics              int16 = 20
 	KeyInitProducerId            int16 = 22
 	KeyOffsetForLeaderEpoch      int16 = 23
+	KeyAddPartitionsToTxn        int16 = 24
+	KeyAddOffsetsToTxn           int16 = 25
+	KeyEndTxn                    int16 = 26
+	KeyWriteTxnMarkers           int16 = 27
+	KeyTxnOffsetCommit           int16 = 28
 	KeyDescribeConfigs           int16 = 32
 	KeyCreatePartitions          int16 = 37
 	KeyDeleteGroups              int16 = 42
@@ -32,6 +37,8 @@ const (
 	KeyUpdateFeatures            int16 = 57
 	KeyDescribeCluster           int16 = 60
 	KeyDescribeProducers         int16 = 61
+	KeyDescribeTransactions      int16 = 65
+	KeyListTransactions          int16 = 66
 	KeyAddTopicsToMirror         int16 = 95
 	KeyStopMirrorTopics          int16 = 96
 	KeyListClusterMirrors        int16 = 98
@@ -63,6 +70,11 @@ var apis = []API{
 	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ShownMin: 1, ShownMax: 6, Advertised: true, Own: false},
 	{Key: KeyInitProducerId, Name: "InitProducerId", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyOffsetForLeaderEpoch, Name: "OffsetForLeaderEpoch", Min: 2, Max: 4, ShownMin: 2, ShownMax: 4, Advertised: true, Own: false},
+	{Key: KeyAddPartitionsToTxn, Name: "AddPartitionsToTxn", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
+	{Key: KeyAddOffsetsToTxn, Name: "AddOffsetsToTxn", Min: 0, Max: 4, ShownMin: 0, ShownMax: 4, Advertised: true, Own: false},
+	{Key: KeyEndTxn, Name: "EndTxn", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
+	{Key: KeyWriteTxnMarkers, Name: "WriteTxnMarkers", Min: 1, Max: 2, ShownMin: 1, ShownMax: 2, Advertised: true, Own: false},
+	{Key: KeyTxnOffsetCommit, Name: "TxnOffsetCommit", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyDescribeConfigs, Name: "DescribeConfigs", Min: 1, Max: 4, ShownMin: 1, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyCreatePartitions, Name: "CreatePartitions", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyDeleteGroups, Name: "DeleteGroups", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
@@ -71,6 +83,8 @@ var apis = []API{
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeProducers, Name: "DescribeProducers", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
+	{Key: KeyDescribeTransactions, Name: "DescribeTransactions", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
+	{Key: KeyListTransactions, Name: "ListTransactions", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyAddTopicsToMirror, Name: "AddTopicsToMirror", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: true},
 	{Key: KeyStopMirrorTopics, Name: "StopMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyListClusterMirrors, Name: "ListClusterMirrors", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},

@@ -8,26 +8,37 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// Features this cluster knows, all with levels 0 and 1. One that needs another is off while that is off.
+// Features this cluster knows, with levels from 0 to Highest. One that needs another is off while that is off.
 var Features = []Feature{
-	{Name: "mirror.sync.version", Needs: "mirror.version"},
-	{Name: "mirror.version"},
+	{Name: "mirror.sync.version", Needs: "mirror.version", Highest: image.HighestFeature("mirror.sync.version"), Unstable: true},
+	{Name: "mirror.version", Highest: image.HighestFeature("mirror.version"), Unstable: true},
+	{Name: "transaction.version", Highest: image.HighestFeature("transaction.version")},
 }
 
 // Feature is one of them.
 type Feature struct {
-	Name  string
-	Needs string // "": nothing
+	Name     string
+	Needs    string // "": nothing
+	Highest  int16
+	Unstable bool // shown only with unstable.feature.versions.enable
 }
 
-// level is what an operator finalized, else the highest: both features are on in a new cluster.
+func feature(name string) (Feature, bool) {
+	i := slices.IndexFunc(Features, func(f Feature) bool { return f.Name == name })
+	if i < 0 {
+		return Feature{}, false
+	}
+	return Features[i], true
+}
+
+// level is what an operator finalized, else the highest: all features are on in a new cluster.
 func level(features []FeatureRecord, name string) int16 {
 	for _, f := range features {
 		if f.Feature == name {
 			return f.Level
 		}
 	}
-	return 1
+	return image.HighestFeature(name)
 }
 
 // updateFeatures changes all features of a request or none, as Kafka does since UpdateFeatures 2. Turning one off
@@ -41,13 +52,14 @@ func (s *State) updateFeatures(c UpdateFeatures) outcome {
 		r := FeatureResult{Feature: u.Feature}
 		now := level(s.features, u.Feature)
 		twice := slices.ContainsFunc(c.Updates[:i], func(o FeatureUpdate) bool { return o.Feature == u.Feature })
+		known, some := feature(u.Feature)
 		switch {
-		case !slices.ContainsFunc(Features, func(f Feature) bool { return f.Name == u.Feature }):
-			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are mirror.sync.version and mirror.version", u.Feature)
+		case !some:
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are mirror.sync.version, mirror.version and transaction.version", u.Feature)
 		case twice:
 			r.Code, r.Text = perr.InvalidRequest, fmt.Sprintf("feature %s is named twice", u.Feature)
-		case u.Level < 0 || u.Level > 1:
-			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s has levels 0 and 1, not %d", u.Feature, u.Level)
+		case u.Level < 0 || u.Level > known.Highest:
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s has levels 0 to %d, not %d", u.Feature, known.Highest, u.Level)
 		case u.Level < now && !u.Downgrade:
 			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s is at level %d: going down to %d must be asked for as a downgrade", u.Feature, now, u.Level)
 		}

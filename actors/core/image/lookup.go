@@ -67,10 +67,18 @@ func (i *Image) ShardOwner(shard int32) core.ReplicaID {
 	return core.NoReplica
 }
 
-// Feature is the finalized level of a feature: what an operator set, else 1.
+// Feature is the finalized level of a feature: what an operator set, else the highest.
 func (i *Image) Feature(name string) int16 {
 	if level, set := i.Features[name]; set {
 		return level
+	}
+	return HighestFeature(name)
+}
+
+// HighestFeature is the highest level of a feature: all but one are on or off.
+func HighestFeature(name string) int16 {
+	if name == "transaction.version" {
+		return 2
 	}
 	return 1
 }

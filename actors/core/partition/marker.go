@@ -22,13 +22,8 @@ func (d *decision) writeMarker(c WriteMarker) {
 	case s.role == Stopping:
 		refuse(perr.NotLeaderOrFollower, "the topic is about to be written here")
 		return
-	case s.role != Writable && mirrorsAreReadOnly:
-		refuse(perr.ReadOnlyTopic, "the topic is mirrored by "+string(s.mirror)+": only its source writes to it")
-		return
-	case s.fence.Number != 0 && (s.fence.Final || !markersPassTheFence):
-		refuse(perr.ReadOnlyTopic, s.fence.Text)
-		return
 	}
+	closed, why := s.closedForMarkers()
 	offset := s.leo
 	if p := s.visible(d.was.producers[c.ProducerID]); len(p) > 0 {
 		newest := p[len(p)-1]
@@ -40,6 +35,16 @@ func (d *decision) writeMarker(c WriteMarker) {
 			offset = newest.Base // it has ended: this is the answer that was not heard
 		}
 	}
+	switch open := s.txns.openOf(c.ProducerID) >= 0; {
+	case offset != s.leo:
+	case open && closed:
+		refuse(perr.ReadOnlyTopic, why)
+		return
+	case !open && (closed || s.fence.Number != 0):
+		// No client writes here, so there is nothing to end and nobody to fence; and LEO must be final (C8).
+		d.late(MarkerWritten{Ref: c.Ref})
+		return
+	}
 	if offset == s.leo {
 		d.extend(batch.EndTxn(d.now.Wall, c.ProducerID, c.ProducerEpoch, batch.Marker{Commit: c.Commit, CoordinatorEpoch: c.CoordinatorEpoch}))
 		d.report()
@@ -48,6 +53,18 @@ func (d *decision) writeMarker(c WriteMarker) {
 	}
 	d.emit(ProduceParked{Ref: c.Ref, Wait: Wait{Base: offset, Marker: true}})
 	d.tell(highwater.AwaitCommit{Ref: c.Ref, Epoch: s.epoch, Offset: offset + 1, Base: offset})
+}
+
+// closedForMarkers: only another cluster writes to the topic. A fence alone is passed, until the writes have moved.
+func (s *State) closedForMarkers() (closed bool, why string) {
+	switch {
+	case s.role != Writable && mirrorsAreReadOnly:
+		return true, "the topic is mirrored by " + string(s.mirror) + ": only its source writes to it"
+	case s.fence.Number != 0 && (s.fence.Final || !markersPassTheFence):
+		return true, s.fence.Text
+	default:
+		return false, ""
+	}
 }
 
 // extend puts a batch of our own at the end of the log.

@@ -112,11 +112,20 @@ func TestWhoMayWriteMarkers(t *testing.T) {
 	if b.mark(9, 3, true); b.s.leo != 2 { // C12
 		t.Fatalf("a decided transaction does not pass the fence: %v", code(b))
 	}
-	b.do(Lead{Epoch: 5, Role: Writable, Replicas: []core.ReplicaID{1, 2}, Fence: Fence{Number: 1, Final: true}})
-	if b.mark(8, 0, true); code(b) != perr.ReadOnlyTopic || b.s.leo != 2 {
+	if w, ok := effect[MarkerWritten](b.mark(8, 0, true)); !ok || w.Code != 0 || b.s.leo != 2 {
+		t.Fatalf("nothing is open under the fence: %+v, LEO %d", w, b.s.leo)
+	}
+	moved := Lead{Epoch: 5, Role: Writable, Replicas: []core.ReplicaID{1, 2}, Fence: Fence{Number: 1, Final: true}}
+	if _, answered := effect[MarkerWritten](b.do(moved).mark(9, 3, true)); answered || b.s.leo != 2 {
+		t.Fatal("the marker is there, and not known to be on the other side")
+	}
+	b = leader(t).begun(9, 3, 0).do(moved)
+	if b.mark(9, 3, true); code(b) != perr.ReadOnlyTopic || b.s.leo != 1 {
 		t.Fatalf("a topic that has moved: %v", code(b))
 	}
-	if b := mirrored(t, 7).mark(9, 0, true); code(b) != perr.ReadOnlyTopic {
+	b = mirrored(t)
+	b.do(AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{transactional(9, 0, 0).Stamped(0, 7)}})
+	if b.mark(9, 0, true); code(b) != perr.ReadOnlyTopic {
 		t.Fatalf("a mirrored topic: %v", code(b))
 	}
 	b = leader(t).begun(9, 0, 0).mark(9, 0, true)

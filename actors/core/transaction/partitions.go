@@ -1,0 +1,79 @@
+package transaction
+
+import (
+	"slices"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/perr"
+)
+
+// add widens the open transaction, or begins one. Its answer is late: a batch that is appended on its strength must
+// not outlive the knowledge that the transaction has its partition.
+func (t *turn) add(c AddPartitions) {
+	refuse := func(code perr.Code, text string) { t.reply(PartitionsAnswered{Ref: c.Ref, Code: code, Text: text}) }
+	r := t.record
+	switch {
+	case c.ID == "":
+		refuse(perr.InvalidRequest, "the transactional id is empty")
+		return
+	case r == nil || r.ProducerID != c.ProducerID && requireOwnProducer:
+		refuse(perr.InvalidProducerIdMapping, "")
+		return
+	case r.Epoch != c.Epoch && fenceOlderEpochs:
+		refuse(perr.ProducerFenced, "")
+		return
+	case r.phase().prepared():
+		refuse(perr.ConcurrentTransactions, "the transaction before is decided and has not ended everywhere yet")
+		return
+	}
+	missing, groups := r.lacks(c)
+	if c.Verify {
+		t.reply(PartitionsAnswered{Ref: c.Ref, Missing: missing, NoGroup: len(groups) > 0})
+		return
+	}
+	if r.phase() == Ongoing && len(missing) == 0 && len(groups) == 0 {
+		t.reply(PartitionsAnswered{Ref: c.Ref})
+		return
+	}
+	ev := PartitionsAdded{ID: c.ID, Groups: groups, At: t.now.Wall}
+	more := int64(0)
+	for _, i := range missing {
+		ev.Partitions = append(ev.Partitions, c.Partitions[i])
+		more += c.Partitions[i].bytes()
+	}
+	for _, g := range groups {
+		more += int64(groupCost + len(g))
+	}
+	if code, text := t.s.noRoom(more); code != 0 {
+		refuse(code, text)
+		return
+	}
+	if r.phase() != Ongoing {
+		t.deadline = t.now.Mono + int64(r.TimeoutMs)*ms
+	}
+	t.happen(ev)
+	t.used()
+	t.reply(PartitionsAnswered{Ref: c.Ref})
+}
+
+// lacks lists what the open transaction does not have: indexes of partitions, and groups, each once.
+func (r *TransactionRecord) lacks(c AddPartitions) (missing []int, groups []string) {
+	known := map[Target]bool{}
+	if r.phase() == Ongoing {
+		for _, t := range r.targets() {
+			known[t] = true
+		}
+	}
+	for i, p := range c.Partitions {
+		if t := (Target{Partition: core.PartitionID{Topic: p.Topic, Index: p.Partition}}); !known[t] {
+			known[t] = !c.Verify // a partition that is asked about twice is missing twice
+			missing = append(missing, i)
+		}
+	}
+	for _, g := range c.Groups {
+		if !known[Target{Group: g}] && !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	return missing, groups
+}

@@ -1,0 +1,31 @@
+package front
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/transaction"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
+)
+
+// AddOffsetsToTxn v0–4: the transaction will commit offsets of a consumer group. v2 brings PRODUCER_FENCED, v3 is
+// flexible, v4 TRANSACTION_ABORTABLE.
+
+func (f *Front) addOffsetsToTxn(r *kmsg.AddOffsetsToTxnRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+	if r.Group == "" {
+		resp.ErrorCode = int16(perr.InvalidGroupId)
+		slot.Reply(resp)
+		return
+	}
+	f.askTransaction(r.TransactionalID, func(ref core.RequestID) transaction.Command {
+		return transaction.AddPartitions{Ref: ref, ID: r.TransactionalID, ProducerID: r.ProducerID, Epoch: r.ProducerEpoch, Groups: []string{r.Group}}
+	}, func(reply any, code perr.Code) {
+		if code == perr.None {
+			code = reply.(transaction.PartitionsAnswered).Code
+		}
+		resp.ErrorCode = int16(perr.ForVersion(messages.KeyAddOffsetsToTxn, r.Version, code))
+		slot.Reply(resp)
+	})
+}
