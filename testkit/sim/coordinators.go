@@ -77,7 +77,7 @@ func (p *process) spawnRegistration() {
 			case registration.NoteRelease:
 				p.registration.tell(registration.ReleasePublished{Key: e.Key, Number: e.Number, Lease: p.site.world.options.Lease})
 			case registration.NotifyLifted:
-				panic("sim: no operator holds a release here")
+				p.inlet.lifted(e.Key, e.Topics)
 			case registration.ArmTimer, registration.Described, registration.RegisterAnswered, registration.ReleaseAnswered, registration.SupersedeAnswered, registration.UnregisterAnswered:
 			default:
 				panic(fmt.Sprintf("sim: unknown registration effect %T", f))
@@ -160,8 +160,12 @@ func (p *process) performMirror(self *mirrorActor, f mirror.Effect) {
 		if p.attached {
 			p.sendSupersede(e)
 		}
-	case mirror.GrowLocalTopic, mirror.RefreshSource:
-		panic("sim: no topic grows here")
+	case mirror.GrowLocalTopic:
+		p.growLocalTopic(self, e)
+	case mirror.RefreshSource:
+		if m := p.fetchers[e.Mirror]; m != nil {
+			m.box.post(m.refresh)
+		}
 	case mirror.Answered, mirror.ArmTimer, mirror.Described, mirror.TopicsAnswered:
 	default:
 		panic(fmt.Sprintf("sim: unknown mirror effect %T", f))
@@ -185,6 +189,21 @@ func (p *process) createLocalTopic(self *mirrorActor, t mirror.SourceTopic) {
 			if a.Code == perr.TopicAlreadyExists && a.Topic.ID == t.ID {
 				told.Code = perr.None
 			}
+		case shell.Failed:
+			told.Code, told.Text = a.Code, a.Text
+		}
+		self.tell(told)
+	})
+}
+
+func (p *process) growLocalTopic(self *mirrorActor, e mirror.GrowLocalTopic) {
+	p.controller.ask(func(ref core.RequestID) controller.Command {
+		return controller.CreatePartitions{Ref: ref, ID: e.Topic, Count: e.Count, Mirrored: true}
+	}, func(answer any) {
+		told := mirror.LocalTopicGrown{Topic: e.Topic, Count: e.Count}
+		switch a := answer.(type) {
+		case controller.Done:
+			told.Code, told.Text = a.Code, a.Text
 		case shell.Failed:
 			told.Code, told.Text = a.Code, a.Text
 		}
@@ -254,6 +273,9 @@ func (p *process) withLocal(cmd mirror.Command) mirror.Command {
 		m.Fresh = p.fresh()
 		return m
 	case mirror.ReportReset:
+		m.Fresh = p.fresh()
+		return m
+	case mirror.RecoverTopics:
 		m.Fresh = p.fresh()
 		return m
 	default:

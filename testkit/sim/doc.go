@@ -31,13 +31,14 @@
 // # What is left out
 //
 // Groups, quotas, retention, unclean elections, LOSSY volumes and wiped disks, the control quorum's own
-// messages (it is one disk that loses nothing synced), frames on the wire, several fetches in flight, deletion
-// of topics, partitions added later, failback. A disk never lies: what it called synced stays.
+// messages (it is one disk that loses nothing synced), frames on the wire, failback, patterns of topics that appear
+// later. A mirror has one fetch in flight per source broker, as the shipped fetcher has (its window is 1). A disk never
+// lies: what it called synced stays.
 //
 // # A run
 //
 // Options are drawn from the seed (options.go), so is a plan of faults with names (faults.go). The phase with
 // faults takes Ticks ms of simulated time; then every fault ends and everything must come to rest: each
 // mirror SYNC again, each producer answered, every acknowledged record readable (run.go). The oracle looks
-// at every event (oracle.go, oracle_claims.go, oracle_moves.go). The same seed gives the same run, down to the hash of its trace.
+// at every event (oracle*.go). The same seed gives the same run, down to the hash of its trace.
 package sim

@@ -128,6 +128,14 @@ func (f *faults) inject(p planned) {
 		f.switchover(r)
 	case "failover":
 		f.failover(r)
+	case "grow":
+		f.grow(r)
+	case "hold":
+		f.hold(r)
+	case "forget":
+		f.forget(r)
+	case "replace":
+		f.replace(r)
 	default:
 		panic("sim: unknown fault " + p.Kind)
 	}

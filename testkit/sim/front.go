@@ -89,12 +89,12 @@ func (b *broker) end(id core.PartitionID, current, last core.LeaderEpoch) ended 
 func (p *process) register(key core.MirrorKey, c mirror.SendRegister, path []core.ClusterID, answer func(any)) {
 	p.registration.ask(func(ref core.RequestID) registration.Command {
 		return registration.RegisterTopic{Ref: ref, Key: key, Topic: c.Topic, Name: c.Name, Generation: c.Generation, Echo: c.Echo,
-			Recovery: c.Recovery, Incarnation: c.Incarnation, MinISR: c.MinISR, Path: path, CanGate: true, Source: p.source(c.Topic)}
+			Recovery: c.Recovery, Incarnation: c.Incarnation, MinISR: c.MinISR, Partitions: c.Partitions, Path: path, CanGate: true, Source: p.source(c.Topic)}
 	}, func(reply any) {
 		a := mirror.RegisterAnswered{Topic: c.Topic, Generation: c.Generation}
 		switch e := reply.(type) {
 		case registration.RegisterAnswered:
-			a.Code, a.Text, a.Epoch, a.Number, a.Newest, a.Era = e.Code, e.Text, e.Epoch, e.Number, e.Newest, e.Era
+			a.Code, a.Text, a.Epoch, a.Number, a.Held, a.Newest, a.Era = e.Code, e.Text, e.Epoch, e.Number, e.Held, e.Newest, e.Era
 			for _, g := range e.Gates {
 				a.Gates = append(a.Gates, mirror.GateStart{Partition: g.Partition, LeaderEpoch: g.LeaderEpoch, Start: g.Start})
 			}

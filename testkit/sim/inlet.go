@@ -165,6 +165,11 @@ func (n *inlet) released(key core.MirrorKey, number core.ReleaseNumber, topics [
 	})
 }
 
+func (n *inlet) lifted(key core.MirrorKey, topics []core.TopicID) {
+	topics = slices.Clone(topics)
+	n.toDestination(key, func(o *outlet) { o.home.mirrorTell(key.Mirror, mirror.ReportLifted{Topics: topics}) })
+}
+
 func (n *inlet) toDestination(key core.MirrorKey, arrive func(*outlet)) {
 	w := n.home.site.world
 	for _, s := range w.sites[1:] {

@@ -146,8 +146,12 @@ func (m *mirrorRun) read(answer any, err error) {
 	img := answer.(*image.Image)
 	for _, topic := range sortedTopics(m.topics) {
 		t, known := img.Topic(topic)
-		if !known {
+		if !known { // neither asking by its id nor a list of all shows it
+			m.home.mirrorTell(m.name, mirror.ReportSourceTopicGone{Topic: topic, Text: fmt.Sprintf("source cluster has no topic with id %s", topic)})
 			continue
+		}
+		if n := len(t.Partitions); n > int(m.topics[topic].Partitions) {
+			m.home.mirrorTell(m.name, mirror.ReportPartitions{Topic: topic, Count: int32(n)})
 		}
 		for i, p := range t.Partitions {
 			if p.Leader == core.NoReplica {

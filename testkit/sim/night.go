@@ -122,6 +122,7 @@ func (t *tally) print(out io.Writer) {
 	row("truncations", t.counts.Truncations)
 	row("destinations opened", t.counts.Failovers)
 	row("switchovers committed", t.counts.Switchovers)
+	row("partitions added", t.counts.Grown)
 	for _, kind := range append(append(slices.Clone(Kinds), "disaster", "stop-alive"), moveKinds...) {
 		row("faults: "+kind, t.faults[kind])
 	}

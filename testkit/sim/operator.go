@@ -16,7 +16,7 @@ func mirrorName(d *site) core.MirrorName { return core.MirrorName("from-dc1-to-"
 // until it is answered, as a person would.
 func (w *world) setUp() {
 	for i, t := range w.options.Topics {
-		w.createTopic(i, t)
+		w.createTopic(i, topicID(i), t)
 	}
 	r := stream(w.seed, "operator")
 	for _, d := range w.sites[1:] {
@@ -31,20 +31,20 @@ func (w *world) watchClaims() {
 	w.after(pick(w.sched, []int64{100 * ms, 500 * ms, sec}), w.watchClaims)
 }
 
-func (w *world) createTopic(i int, t TopicOptions) {
+func (w *world) createTopic(i int, id core.TopicID, t TopicOptions) {
 	s := w.sites[0]
 	home := s.serving()
-	again := func() { w.after(300*ms, func() { w.createTopic(i, t) }) }
+	again := func() { w.after(300*ms, func() { w.createTopic(i, id, t) }) }
 	if home == nil {
 		again()
 		return
 	}
-	if _, made := home.newest.Topic(topicID(i)); made {
-		w.useTopic(s, topicID(i))
+	if _, made := home.newest.Topic(id); made {
+		w.useTopic(s, id)
 		return
 	}
 	home.controller.ask(func(ref core.RequestID) controller.Command {
-		return controller.CreateTopic{Ref: ref, Fresh: topicID(i), Name: string(rune('a' + i)), Partitions: t.Partitions, Replication: t.Replication,
+		return controller.CreateTopic{Ref: ref, Fresh: id, Name: string(rune('a' + i)), Partitions: t.Partitions, Replication: t.Replication,
 			Config: map[string]string{"min.insync.replicas": string(rune('0' + t.MinISR))}}
 	}, func(any) {})
 	again()
@@ -53,10 +53,7 @@ func (w *world) createTopic(i int, t TopicOptions) {
 func (w *world) useTopic(s *site, id core.TopicID) {
 	t, _ := s.proc.newest.Topic(id)
 	for _, p := range partitionsOf(*t) {
-		for range w.options.Topics[id[1]-1].Producers {
-			w.load.addProducer(s, p)
-		}
-		w.load.addConsumer(s, p)
+		w.usePartition(s, p)
 	}
 }
 
@@ -86,7 +83,7 @@ func (w *world) startTopics(d *site) {
 	r := stream(w.seed, "operator/%s", d.id)
 	for i := range w.options.Topics {
 		sync, delay := chance(r, 0.7), within(r, 0, 10*sec)
-		if !w.startTopic(d, i, sync) {
+		if !w.startTopic(d, topicID(i), sync) {
 			left = true
 		} else if !sync {
 			w.after(delay, func() { w.wantSync(d, topicID(i)) })
@@ -98,7 +95,7 @@ func (w *world) startTopics(d *site) {
 }
 
 // startTopic reports whether the topic is in the mirror.
-func (w *world) startTopic(d *site, i int, sync bool) bool {
+func (w *world) startTopic(d *site, id core.TopicID, sync bool) bool {
 	home, source := d.serving(), w.sites[0].serving()
 	name := mirrorName(d)
 	if d.gone || w.sites[0].gone {
@@ -108,12 +105,12 @@ func (w *world) startTopic(d *site, i int, sync bool) bool {
 		return false
 	}
 	for _, t := range describe(home.mirrors[name], home).Topics {
-		if t.Topic == topicID(i) {
-			w.consumeMirror(d, topicID(i))
+		if t.Topic == id {
+			w.consumeMirror(d, id)
 			return true
 		}
 	}
-	t, known := source.newest.Topic(topicID(i))
+	t, known := source.newest.Topic(id)
 	if !known || w.net.link(d, w.sites[0]).blind() || w.net.link(d, w.sites[0]).cutUntil > w.now {
 		return false
 	}

@@ -28,6 +28,10 @@ type truth struct {
 	seen  []map[core.Offset]invariants.Digest // by site: what consumers were shown
 	topHW []core.Offset                       // by site: the highest HW any of its leaders decided
 
+	gone uint8        // sites that deleted it: what is left of it there owes nothing
+	made uint8        // sites at which it exists, or did: a bit each
+	born []image.Gate // who gated its topic when it was added
+
 	committed [][]commit // by site: what its high watermarks passed, in order
 }
 
@@ -72,8 +76,8 @@ type stampTruth struct {
 
 // Counts are what a run did.
 type Counts struct {
-	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers int
-	ClaimsChecked, Compared                                                                          int
+	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown int
+	ClaimsChecked, Compared                                                                                 int
 }
 
 func (c *Counts) add(o Counts) {
@@ -86,6 +90,7 @@ func (c *Counts) add(o Counts) {
 	c.Failovers += o.Failovers
 	c.Releases += o.Releases
 	c.Switchovers += o.Switchovers
+	c.Grown += o.Grown
 	c.ClaimsChecked += o.ClaimsChecked
 	c.Compared += o.Compared
 }
@@ -144,6 +149,9 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 	w := o.world
 	t := o.truth(r.id)
 	site := r.broker.home.site
+	if t.gone&siteBit(site.index) != 0 {
+		return
+	}
 	o.counts.Acked++
 	i := find(r.log.disk, base)
 	if i == len(r.log.disk) || core.Offset(r.log.disk[i].BaseOffset) != base {
@@ -169,6 +177,7 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 	w.say("%s acks %d..%d of %s to %d, owed to sites %03b", site.id, a.base, a.last, r.id, acks, a.owed)
 	t.acks = append(t.acks, a)
 	o.ackedAfterMove(t, &a)
+	o.writesTooEarly(t, r.broker.home, base)
 	for s := range w.sites {
 		if a.owed&siteBit(s) != 0 {
 			o.checkAck(t, &a, s, "when it was acknowledged")
@@ -252,8 +261,14 @@ func (o *oracle) published(p *process, before *image.Image, facts []image.Fact) 
 		switch f := fact.(type) {
 		case image.PartitionChanged:
 			ids = []core.PartitionID{f.ID}
+		case image.TopicGone:
+			if t, known := before.Topic(f.ID); known {
+				o.deleted(p.site, *t)
+			}
+			continue
 		case image.TopicChanged:
 			ids = partitionsOf(f.Topic)
+			o.grew(p, before, f.Topic)
 		default:
 			continue
 		}
@@ -312,6 +327,9 @@ func (o *oracle) truncated(r *replica, e partition.LogTruncated) {
 
 func (o *oracle) highwaterEvent(r *replica, ev highwater.Event) {
 	t, site := o.truth(r.id), r.broker.home.site.index
+	if t.gone&siteBit(site) != 0 {
+		return
+	}
 	switch e := ev.(type) {
 	case highwater.LeaderBegan:
 		r.truth = replicaTruth{stated: core.Unknown, checked: r.truth.checked}
@@ -354,6 +372,9 @@ func (o *oracle) highwaterEvent(r *replica, ev highwater.Event) {
 
 // view checks what readers are shown.
 func (o *oracle) view(r *replica, before, now partition.View) {
+	if o.truth(r.id).gone&siteBit(r.broker.home.site.index) != 0 {
+		return
+	}
 	if now.HW > now.LEO {
 		o.world.found("I15", "%s shows HW %d above its end %d", r.partition.spec.id, now.HW, now.LEO)
 	}

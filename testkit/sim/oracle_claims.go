@@ -52,8 +52,12 @@ func (o *oracle) claims() {
 				if t.Effective != mirror.TypeSync {
 					continue
 				}
-				for i := range t.Partitions {
-					o.claimed(s, core.PartitionID{Topic: t.Topic, Index: int32(i)}, t.T.Clock)
+				for i := 0; ; i++ { // also partitions that the destination does not know of
+					id := core.PartitionID{Topic: t.Topic, Index: int32(i)}
+					if o.partitions[id] == nil && i >= len(t.Partitions) {
+						break
+					}
+					o.claimed(s, id, t.T.Clock)
 				}
 			}
 		}
@@ -85,6 +89,9 @@ func (o *oracle) claimed(s *site, id core.PartitionID, until int64) {
 		o.counts.ClaimsChecked++
 		if a.owed&siteBit(s.index) == 0 {
 			a.owed |= siteBit(s.index)
+			if t.made&siteBit(s.index) == 0 {
+				o.world.found("I35", "%s claims its topic SYNC until later than the batch %d..%d of %s was acknowledged, and has no such partition", s.id, a.base, a.last, id)
+			}
 			o.checkAck(t, a, s.index, "though it claims SYNC until later")
 		}
 	}

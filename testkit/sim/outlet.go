@@ -4,6 +4,7 @@ import (
 	"lockstep/actors/bus/facts"
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 )
 
@@ -143,6 +144,9 @@ func (o *outlet) receiveEvidence(m *messages.GateEvidence, life int) {
 			e := &m.Topics[i].Partitions[j].Evidence
 			known := o.floors[id]
 			if known == nil {
+				if e.Gating {
+					o.home.mirrorTell(o.name, mirror.ReportUnknownPartition{ID: id})
+				}
 				continue
 			}
 			known.waiters = e.HasWaiters

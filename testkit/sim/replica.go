@@ -289,7 +289,7 @@ func (r *replica) performHighWatermark(f highwater.Effect) {
 	case highwater.Refuse:
 		r.partition.tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})
 	case highwater.ChangeAdmission:
-		r.partition.tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, R: e.R, H: e.H})
+		r.partition.tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, Closed: e.Closed, R: e.R, H: e.H})
 	case highwater.ProposeISR:
 		p.controller.tell(controller.ChangeISR{ID: r.id, Leader: r.broker.id, Epoch: e.Epoch, PartitionEpoch: e.PartitionEpoch, ISR: e.ISR})
 	case highwater.PublishFloor:

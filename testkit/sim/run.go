@@ -33,7 +33,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Run plays one seed: faults for Ticks ms, then none, and everything that should work must.
 func Run(r Replay, narrate bool) (result Result) {
-	w := &world{seed: r.Seed, options: draw(r.Seed), sched: stream(r.Seed, "scheduler"), tells: narrate}
+	w := &world{seed: r.Seed, options: draw(r.Seed), sched: stream(r.Seed, "scheduler"), tells: narrate, holds: map[int]bool{}}
 	result = Result{Replay: r, Options: w.options}
 	w.oracle = newOracle(w)
 	w.net = newNetwork(w)
@@ -106,6 +106,9 @@ func (w *world) heal() {
 			}
 		}
 	}
+	for _, d := range w.sites[1:] {
+		w.unhold(d)
+	}
 	if w.sites[0].gone { // whatever was promised is shown by opening every copy
 		for _, d := range w.sites[1:] {
 			w.after(0, func() { w.open(d, false, mirror.VerbStop) })
@@ -156,8 +159,10 @@ func (w *world) unsettled() string {
 				if t.Desired != mirror.TypeSync {
 					want = mirror.Async
 				}
-				if source := w.sites[0].serving(); source != nil && source.newest.Sync[t.Topic].Fence.Moved {
-					continue
+				if source := w.sites[0].serving(); source != nil {
+					if _, there := source.newest.Topic(t.Topic); !there || source.newest.Sync[t.Topic].Fence.Moved {
+						continue
+					}
 				}
 				if t.Phase != want || want == mirror.Sync && (t.Partial || t.Unconfirmed) {
 					return fmt.Sprintf("%s: topic %s is %s (%s)", s.id, t.Topic, t.State, t.ErrorMessage)

@@ -40,6 +40,7 @@ type producer struct {
 	seq     int32
 	next    uint32
 	current *sending
+	leaves  bool // its topic was deleted: no new batches
 	try     uint64
 }
 
@@ -78,7 +79,7 @@ func (p *producer) after(d int64, do func()) { p.load.world.after(d, do) }
 // work begins the next batch.
 func (p *producer) work() {
 	w := p.load.world
-	if p.current != nil || p.load.stopped || p.site.gone {
+	if p.current != nil || p.load.stopped || p.leaves || p.site.gone {
 		return
 	}
 	if p.idempotent && p.pid < 0 {
@@ -280,7 +281,7 @@ func (l *workload) addConsumer(s *site, id core.PartitionID) {
 
 func (c *consumer) poll() {
 	w := c.load.world
-	if c.site.gone {
+	if c.site.gone || w.oracle.truth(c.id).gone&siteBit(c.site.index) != 0 {
 		return
 	}
 	w.after(within(c.random, c.every/2, c.every), c.poll)

@@ -37,7 +37,8 @@ type world struct {
 	load   *workload
 	faults *faults
 
-	healed    bool // no fault any more; liveness is demanded
+	holds     map[int]bool // destinations, by site, that an operator holds released
+	healed    bool         // no fault any more; liveness is demanded
 	violation *invariants.Violation
 	narrative []string
 	tells     bool // keep the narrative

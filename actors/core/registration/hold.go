@@ -2,6 +2,8 @@ package registration
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"lockstep/actors/core"
 	"lockstep/protocol/perr"
@@ -14,10 +16,38 @@ func (s *State) held(k LedgerKey) bool {
 	return holdRefusesRecovery && max(e.hold, m.hold) > max(e.lifted, m.lifted)
 }
 
+// holder is the cluster whose mirror of a name an operator holds: the owner of the name first, then one that gave it up
+// (F33). A mirror that is forgotten and held would otherwise be refused for ever, by a text that names a remedy which is
+// refused too. Without either it is the owner.
+func (s *State) holder(name core.MirrorName) (core.MirrorKey, bool) {
+	owner, known := s.owner(name)
+	if known && s.holds(owner) || !unholdFindsForgotten {
+		return owner, known
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(s.mirrors), compareMirrors) {
+		if at.Mirror == name && s.holds(at) {
+			return at, true
+		}
+	}
+	return owner, known
+}
+
+func (s *State) holds(at core.MirrorKey) bool {
+	if m := s.mirrors[at]; m.hold > m.lifted {
+		return true
+	}
+	for k := range s.entries {
+		if k.Mirror == at && s.held(k) {
+			return true
+		}
+	}
+	return false
+}
+
 // decideLift ends a hold. It releases and admits nothing: the destination's next recovery is judged as ever.
 func (s *State) decideLift(c LiftHold) (out outcome) {
 	answer := ReleaseAnswered{Ref: c.Ref}
-	at, known := s.owner(c.Mirror)
+	at, known := s.holder(c.Mirror)
 	if !known {
 		answer.Code = perr.UnknownClusterMirror
 		answer.Text = fmt.Sprintf("cluster %s has no synchronous registration of mirror %q: run this on the source", s.cluster, c.Mirror)

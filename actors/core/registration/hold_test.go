@@ -77,3 +77,29 @@ func TestLiftingWhatIsNotHeldSaysSo(t *testing.T) {
 		t.Fatalf("answered %+v", got)
 	}
 }
+
+// A mirror that is released, held and forgotten in one breath comes back when the hold is lifted, also after another
+// cluster has taken the name (C4, F33).
+func TestAHeldMirrorThatWasForgottenCanBeUnheld(t *testing.T) {
+	l := newLedger(t)
+	l.register(register(1, 0))
+	n := last[ReleaseAnswered](t, l.do(ReleaseMirror{Mirror: "m", Hold: true, Forget: true})).Number
+	if got := l.register(register(2, n)); !got.Held {
+		t.Fatalf("a held mirror was answered %+v", got)
+	}
+	l.restart()
+	other := register(1, 0)
+	other.Key.Cluster = "another"
+	if got := l.register(other); got.Code != perr.None {
+		t.Fatalf("the name was given up, and another cluster was answered %+v", got)
+	}
+	if got := l.unhold(); got.Code != perr.None || got.Cluster != register(1, 0).Key.Cluster {
+		t.Fatalf("unhold was answered %+v", got)
+	}
+	if got := l.register(register(3, n)); got.Held || got.Code != perr.MirrorNameInUse {
+		t.Fatalf("after the hold was lifted, with its name taken: %+v", got)
+	}
+	if got := l.unhold(); got.Code != perr.InvalidRequest {
+		t.Fatalf("unhold of what is not held was answered %+v", got)
+	}
+}

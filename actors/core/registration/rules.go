@@ -40,6 +40,7 @@ const (
 	refuseAfterSuccession   = true // C8: who is superseded gates on nobody new
 	onlyRegisteredTakesOver = true // C8, F18: anybody else is ignored
 	onlyHigherEraObeyed     = true // C8, F18
+	unholdFindsForgotten    = true // C4, C10: a mirror whose name was given up can still be held, and must come back
 	holdRefusesRecovery     = true // C4: a held release is not recovered from before the operator says so
 	ungateAfterLease        = true // C4, F19: what was stated before a release is not outlived by a gate that opened
 	leaseFromPublished      = true // C4: evidence may be stated until the ledger without it is out

@@ -42,6 +42,7 @@ var (
 	refuseAfterSuccession   = rules.Kept("C8 refuseAfterSuccession")
 	onlyRegisteredTakesOver = rules.Kept("C8 onlyRegisteredTakesOver")
 	onlyHigherEraObeyed     = rules.Kept("C8 onlyHigherEraObeyed")
+	unholdFindsForgotten    = rules.Kept("C4 unholdFindsForgotten")
 	holdRefusesRecovery     = rules.Kept("C4 holdRefusesRecovery")
 	ungateAfterLease        = rules.Kept("C4 ungateAfterLease")
 	leaseFromPublished      = rules.Kept("C4 leaseFromPublished")
