@@ -20,6 +20,8 @@ type Evidence struct {
 	// LeaseMs is how long a release after the lease withholds acks here; Promised: every release does (C4).
 	LeaseMs  int64
 	Promised bool
+	// Partitions is how many the topic has. One that is made after T takes no ack before T.
+	Partitions int32
 }
 
 // Evidence composes it. ok is false when the partition has no leader in the controller's newest epoch
@@ -41,6 +43,9 @@ func (c *Cluster) Evidence(id core.PartitionID) (e Evidence, ok bool) {
 	}
 	e = Evidence{T: t, Epoch: gates.Epoch, HW: gates.HW, HasWaiters: gates.HasWaiters, LastUnclean: gates.LastUnclean}
 	e.Era = max(c.Newest().Sync[id.Topic].Era, c.Newest().Mirrors[id.Topic].Era)
+	if topic, known := c.Newest().Topic(id.Topic); known {
+		e.Partitions = int32(len(topic.Partitions))
+	}
 	ledger := c.Registrations()
 	e.LeaseMs, e.Promised = ledger.Lease, ledger.Promised
 	for _, g := range gates.Gates {

@@ -167,7 +167,7 @@ func evidenceFor(c *broker.Cluster, r *broker.Replica, key core.MirrorKey, epoch
 			out.Gating, out.RegistrationEpoch = true, int64(g.Epoch)
 			out.GateStart, out.FloorAccepted = int64(g.GateStart), int64(g.Floor)
 			out.TimeMs, out.TimeIndex = e.T.Clock, e.T.Index
-			out.LeaseMs, out.Promised = e.LeaseMs, e.Promised
+			out.LeaseMs, out.Promised, out.Partitions = e.LeaseMs, e.Promised, e.Partitions
 		}
 	}
 	return &out

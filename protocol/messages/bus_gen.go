@@ -195,6 +195,8 @@ type PartitionEvidence struct {
 	LeaseMs int64
 	// Every release there waits that long (C4).
 	Promised bool
+	// How many the topic had at T; 0: not stated (C4, C11).
+	Partitions int32
 }
 
 // Default sets every field to its default.
@@ -235,6 +237,9 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Promised {
 			tags++
 		}
+		if m.Partitions != 0 {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.LeaseMs != 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -245,6 +250,12 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Promised {
 			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.Promised)
+				return b
+			})
+		}
+		if m.Partitions != 0 {
+			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
+				b = wire.AppendInt32(b, m.Partitions)
 				return b
 			})
 		}
@@ -277,6 +288,11 @@ func (m *PartitionEvidence) readFrom(r *wire.Reader, version int16, flexible boo
 			case tag == 10001:
 				func(r *wire.Reader) {
 					m.Promised = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10002:
+				func(r *wire.Reader) {
+					m.Partitions = r.Int32()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

@@ -51,6 +51,7 @@ func (p *process) evidenceFor(r *replica, key core.MirrorKey, epoch core.Registr
 	for _, g := range e.Gates {
 		if g.Key == key && g.Epoch == epoch {
 			state(&out, g, t)
+			out.Partitions = p.partitions(r.id.Topic)
 		}
 	}
 	return &out
@@ -77,6 +78,14 @@ func (r *replica) reportFence() {
 		}
 	}
 	p.registration.tell(report)
+}
+
+func (p *process) partitions(topic core.TopicID) int32 {
+	t, known := p.newest.Topic(topic)
+	if !known {
+		return 0
+	}
+	return int32(len(t.Partitions))
 }
 
 func state(out *messages.PartitionEvidence, g highwater.GateState, t mirror.ClaimTime) {

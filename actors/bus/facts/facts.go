@@ -41,5 +41,5 @@ func Evidence(id core.PartitionID, sent int64, e *messages.PartitionEvidence) mi
 	return mirror.ReportEvidence{ID: id, Sent: sent, Epoch: core.RegistrationEpoch(e.RegistrationEpoch),
 		SourceEpoch: core.LeaderEpoch(e.SourceEpoch), GateStart: core.Offset(e.GateStart), Floor: core.Offset(e.FloorAccepted),
 		Era: core.Era(e.Era), T: mirror.ClaimTime{Clock: e.TimeMs, Index: e.TimeIndex},
-		LeaseMs: e.LeaseMs, Promised: e.Promised}
+		LeaseMs: e.LeaseMs, Promised: e.Promised, Partitions: e.Partitions}
 }

@@ -31,6 +31,13 @@ func (s *State) decideEvidence(now core.Now, t *topic, c ReportEvidence) outcome
 		seen.SentWall = now.Wall - (now.Mono-c.Sent)/1e6
 	}
 	w := s.turn(now, t)
+	if n := c.Partitions; int(n) > len(t.Partitions) && n <= maxPartitions && !t.Gone && t.Created && countBeforeClaim {
+		// The source had partitions before we registered that its metadata has not shown us yet, and may have
+		// acknowledged records there: T would speak for them.
+		w.happen(PartitionsAdded{Topic: t.Topic, Count: n})
+		w.grow()
+		w.tell()
+	}
 	if start, arms := t.arms(c); arms {
 		w.happen(PartitionArmed{
 			Topic: t.Topic, Partition: c.ID.Index, Epoch: c.Epoch,

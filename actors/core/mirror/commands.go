@@ -230,6 +230,8 @@ type ReportEvidence struct {
 	// there does, counted from when the evidence was composed (C4).
 	LeaseMs  int64
 	Promised bool
+	// Partitions is how many the topic had at the source at T; 0: not stated.
+	Partitions int32
 }
 
 // ReportReleased is an explicit RELEASED(Number): a notice over the bus, or the tagged number beside 952. No

@@ -52,6 +52,24 @@ func TestPartitionsAddedAtTheSourceAreMirrored(t *testing.T) {
 	d.s = d.replay()
 }
 
+// A topic that had more partitions at the source when it was registered than its metadata had shown here is not SYNC
+// before they are armed: what was acknowledged in them is not here, and T would speak for it (C4, C11).
+func TestATopicIsNotClaimedWithPartitionsThatAreUnknownHere(t *testing.T) {
+	d := registering(t)
+	d.admit(1)
+	for p := int32(0); p < partitions; p++ {
+		d.do(ReportEvidence{ID: id(p), Epoch: 1, SourceEpoch: 3, GateStart: 10, Floor: 10, Sent: d.now.Mono, T: ClaimTime{Clock: d.now.Wall}, Partitions: partitions + 1})
+	}
+	d.phase(Arming)
+	if n := len(d.describe().Partitions); n != partitions+1 {
+		t.Fatalf("%d partitions are mirrored", n)
+	}
+	d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1})
+	d.evidence(partitions, 1, 0, 0)
+	d.phase(Sync)
+	d.s = d.replay()
+}
+
 func TestEvidenceOfAnUnknownPartitionAsksTheSource(t *testing.T) {
 	d := synced(t)
 	d.do(ReportUnknownPartition{ID: id(partitions)})

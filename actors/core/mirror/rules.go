@@ -71,6 +71,7 @@ const (
 	brokerDefaultsCount     = true // C4: a broker's --set counts for mirrors without a setting of their own
 	followGrowth            = true // C11, F36: what the source adds is mirrored
 	journalGatedEpoch       = true // C15, model T4: of a source epoch that did not gate on us, no copy is preferred
+	countBeforeClaim        = true // C4, C11: T speaks for every partition the source has, known here or not
 	armAdded                = true // C2, C4: an added partition is armed before the topic is SYNC
 	acceptOnce              = true // R11: an accepted history covers one alignment, not the source's next loss
 )

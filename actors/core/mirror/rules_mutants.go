@@ -73,6 +73,7 @@ var (
 	brokerDefaultsCount     = rules.Kept("C4 brokerDefaultsCount")
 	followGrowth            = rules.Kept("C11 followGrowth")
 	journalGatedEpoch       = rules.Kept("C15 journalGatedEpoch")
+	countBeforeClaim        = rules.Kept("C4 countBeforeClaim")
 	armAdded                = rules.Kept("C2 armAdded")
 	acceptOnce              = rules.Kept("R11 acceptOnce")
 )
