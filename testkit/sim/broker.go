@@ -238,6 +238,7 @@ type feed struct {
 	image  *image.Image
 	held   bool
 	kept   []image.Fact
+	freed  int64 // when it was held last
 }
 
 func (f *feed) post(facts []image.Fact) { f.box.post(func() { f.receive(facts) }) }
@@ -245,6 +246,7 @@ func (f *feed) post(facts []image.Fact) { f.box.post(func() { f.receive(facts) }
 func (f *feed) hold(hold bool) {
 	f.box.post(func() {
 		f.held = hold
+		f.freed = f.broker.home.site.world.now
 		if !hold {
 			facts := f.kept
 			f.kept = nil

@@ -69,6 +69,7 @@ func (p *process) spawnRegistration() {
 			switch e := f.(type) {
 			case registration.Publish:
 				p.site.world.oracle.handsOver(p, e.Facts)
+				p.site.world.oracle.letsGo(p, e.Facts)
 				p.publish(e.Facts)
 			case registration.PublishLedger:
 				p.ledger = e.Ledger

@@ -100,7 +100,7 @@ func (f *faults) inject(p planned) {
 		f.hole(r, p.Kind)
 	case "pause":
 		if home := s.alive(); home != nil {
-			home.pausedUntil = w.now + logUniform(r, 50*ms, 15*sec)
+			home.pausedUntil = max(home.pausedUntil, w.now+logUniform(r, 50*ms, 15*sec))
 		}
 	case "hold-image":
 		f.holdImage(r, s)

@@ -35,20 +35,17 @@ func fenceEpoch(v partition.View, current core.LeaderEpoch) perr.Code {
 
 // produce hands one batch to the leader's actor; reply is what a client sees: AckProduce, RefuseProduce or
 // shell.Failed.
-func (b *broker) produce(id core.PartitionID, one batch.Batch, acks int16, timeout int64, client string, reply func(any)) {
+func (b *broker) produce(id core.PartitionID, one batch.Batch, acks int16, timeout int64, client string, weak partition.WeakAcks, reply func(replica *replica, answer any)) {
 	r, code := b.leaderHere(id)
 	if code != perr.None {
-		reply(partition.RefuseProduce{Code: code})
+		reply(nil, partition.RefuseProduce{Code: code})
 		return
 	}
 	deadline := b.home.mono() + timeout*9/10
 	r.ask(func(ref core.RequestID) partition.Command {
-		return partition.AppendBatch{Ref: ref, Batch: one, Acks: acks, Deadline: deadline, Client: client}
+		return partition.AppendBatch{Ref: ref, Batch: one, Acks: acks, Deadline: deadline, Client: client, Weak: weak}
 	}, func(answer any) {
-		if ack, ok := answer.(partition.AckProduce); ok {
-			b.home.site.world.oracle.acked(r, one, acks, ack.Base)
-		}
-		reply(answer)
+		reply(r, answer)
 	})
 }
 
@@ -91,6 +88,7 @@ func (p *process) register(key core.MirrorKey, c mirror.SendRegister, path []cor
 		return registration.RegisterTopic{Ref: ref, Key: key, Topic: c.Topic, Name: c.Name, Generation: c.Generation, Echo: c.Echo,
 			Recovery: c.Recovery, Incarnation: c.Incarnation, MinISR: c.MinISR, Partitions: c.Partitions, Path: path, CanGate: true, Source: p.source(c.Topic)}
 	}, func(reply any) {
+		p.answers(key, c.Topic, c.Generation, reply)
 		a := mirror.RegisterAnswered{Topic: c.Topic, Generation: c.Generation}
 		switch e := reply.(type) {
 		case registration.RegisterAnswered:
@@ -113,6 +111,7 @@ func (p *process) unregister(key core.MirrorKey, c mirror.SendUnregister, answer
 	p.registration.ask(func(ref core.RequestID) registration.Command {
 		return registration.UnregisterTopic{Ref: ref, Key: key, Topic: c.Topic, Name: c.Name, Generation: c.Generation, Mode: mode, Source: p.source(c.Topic)}
 	}, func(reply any) {
+		p.answers(key, c.Topic, c.Generation, reply)
 		a := mirror.UnregisterAnswered{Topic: c.Topic, Generation: c.Generation}
 		switch e := reply.(type) {
 		case registration.UnregisterAnswered:
@@ -134,6 +133,7 @@ func (p *process) supersede(key core.MirrorKey, c mirror.SendSupersede, answer f
 		return registration.SupersedeTopic{Ref: ref, Key: key, Topic: c.Topic, Name: c.Name, Generation: c.Generation, Mode: mode, Era: c.Era,
 			Source: p.source(c.Topic), Patience: patience}
 	}, func(reply any) {
+		p.answers(key, c.Topic, c.Generation, reply)
 		a := mirror.SupersedeAnswered{Topic: c.Topic, Generation: c.Generation}
 		switch e := reply.(type) {
 		case registration.SupersedeAnswered:
@@ -155,4 +155,20 @@ func (p *process) path(topic core.TopicID) []core.ClusterID {
 		path = append(path, g.Key.Cluster)
 	}
 	return path
+}
+
+// answers lets the oracle know which commands the ledger has on disk.
+func (p *process) answers(key core.MirrorKey, topic core.TopicID, g core.Generation, reply any) {
+	w := p.site.world
+	d := w.siteNamed(key.Cluster)
+	switch e := reply.(type) {
+	case registration.RegisterAnswered:
+		if e.Newest == 0 && e.Code != perr.UnknownTopicId {
+			w.oracle.answered(d, topic, g)
+		}
+	case registration.UnregisterAnswered:
+		if e.Newest == 0 && e.Code != perr.UnknownTopicId {
+			w.oracle.answered(d, topic, g)
+		}
+	}
 }

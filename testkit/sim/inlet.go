@@ -159,6 +159,9 @@ func (n *inlet) due(id core.PartitionID, e highwater.PublishGates) []highwater.G
 }
 
 func (n *inlet) released(key core.MirrorKey, number core.ReleaseNumber, topics []core.TopicID) {
+	if d := n.home.site.world.siteNamed(key.Cluster); d != nil {
+		n.home.site.world.oracle.releasedAt(d, number, topics)
+	}
 	topics = slices.Clone(topics)
 	n.toDestination(key, func(o *outlet) {
 		o.home.mirrorTell(key.Mirror, mirror.ReportReleased{Number: number, Topics: topics})

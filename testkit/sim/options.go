@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"lockstep/actors/core/partition"
 )
 
 // The schedulers of the actors; a seed has one.
@@ -38,7 +40,8 @@ type TopicOptions struct {
 	Partitions  int32
 	Replication int16
 	MinISR      int32
-	Producers   int // per partition
+	Producers   int                // per partition
+	Weak        partition.WeakAcks // what acks=1 meets while it is gated
 }
 
 // Kinds are the faults and the operator's actions, each drawn on or off per seed.
@@ -86,6 +89,10 @@ func draw(seed uint64) Options {
 		if on {
 			o.Rates[kind] = rate
 		}
+	}
+	weak := stream(seed, "options/weak")
+	for i := range o.Topics {
+		o.Topics[i].Weak = pick(weak, []partition.WeakAcks{partition.WeakAllow, partition.WeakAllow, partition.WeakRefuse, partition.WeakUpgrade})
 	}
 	return o
 }

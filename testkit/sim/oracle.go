@@ -17,6 +17,8 @@ type oracle struct {
 	partitions map[core.PartitionID]*truth
 	values     map[uint64]*valueTruth
 	moves      map[moveKey]*moveTruth
+	keys       map[moveKey]*keyTruth
+	wholly     map[int]core.ReleaseNumber // newest release of a whole mirror, by site
 	counts     Counts
 }
 
@@ -28,9 +30,10 @@ type truth struct {
 	seen  []map[core.Offset]invariants.Digest // by site: what consumers were shown
 	topHW []core.Offset                       // by site: the highest HW any of its leaders decided
 
-	gone uint8        // sites that deleted it: what is left of it there owes nothing
-	made uint8        // sites at which it exists, or did: a bit each
-	born []image.Gate // who gated its topic when it was added
+	gone  uint8        // sites that deleted it: what is left of it there owes nothing
+	under uint8        // sites whose in-sync replicas were ever too few
+	made  uint8        // sites at which it exists, or did: a bit each
+	born  []image.Gate // who gated its topic when it was added
 
 	committed [][]commit // by site: what its high watermarks passed, in order
 }
@@ -67,6 +70,7 @@ type replicaTruth struct {
 	checked core.Offset  // what it shows was compared up to here
 	stated  core.Offset
 	statedE core.LeaderEpoch
+	weak    int // answers to acks=1 under a gate that are not stamped yet
 }
 
 type stampTruth struct {
@@ -74,29 +78,9 @@ type stampTruth struct {
 	gates uint8
 }
 
-// Counts are what a run did.
-type Counts struct {
-	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown int
-	ClaimsChecked, Compared                                                                                 int
-}
-
-func (c *Counts) add(o Counts) {
-	c.Acked += o.Acked
-	c.AckedSync += o.AckedSync
-	c.Consumed += o.Consumed
-	c.Elections += o.Elections
-	c.Truncations += o.Truncations
-	c.Promotions += o.Promotions
-	c.Failovers += o.Failovers
-	c.Releases += o.Releases
-	c.Switchovers += o.Switchovers
-	c.Grown += o.Grown
-	c.ClaimsChecked += o.ClaimsChecked
-	c.Compared += o.Compared
-}
-
 func newOracle(w *world) *oracle {
-	return &oracle{world: w, partitions: map[core.PartitionID]*truth{}, values: map[uint64]*valueTruth{}, moves: map[moveKey]*moveTruth{}}
+	return &oracle{world: w, partitions: map[core.PartitionID]*truth{}, values: map[uint64]*valueTruth{}, moves: map[moveKey]*moveTruth{},
+		keys: map[moveKey]*keyTruth{}, wholly: map[int]core.ReleaseNumber{}}
 }
 
 func (o *oracle) truth(id core.PartitionID) *truth {
@@ -282,6 +266,9 @@ func (o *oracle) published(p *process, before *image.Image, facts []image.Fact) 
 				o.world.say("%s: ISR of %s is %v", p.site.id, id, now.ISR)
 			}
 			t := o.truth(id)
+			if len(now.ISR) < int(now.MinISR) {
+				t.under |= siteBit(p.site.index)
+			}
 			for _, broker := range now.ISR {
 				if now.Leader != was.Leader || !slices.Contains(was.ISR, broker) {
 					o.checkMember(t, p.site, broker, "when it became electable")
@@ -336,6 +323,8 @@ func (o *oracle) highwaterEvent(r *replica, ev highwater.Event) {
 		if e.Started.Mode != highwater.Mirroring {
 			o.leads(t, r)
 		}
+	case highwater.WeakAckCounted:
+		r.truth.weak--
 	case highwater.HighWatermarkAdvanced:
 		if v := invariants.HighWatermarkKept(r.highwater.spec.id, e.From, e.To); v != nil {
 			o.world.found(v.ID, "%s", v.Text)

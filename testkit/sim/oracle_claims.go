@@ -49,6 +49,7 @@ func (o *oracle) claims() {
 				continue
 			}
 			for _, t := range describe(m, p).Topics {
+				o.wants(s, t)
 				if t.Effective != mirror.TypeSync {
 					continue
 				}
@@ -215,6 +216,7 @@ func (o *oracle) duplicates() {
 			seen := map[uint64]core.Offset{}
 			for _, b := range leader.log.disk {
 				for i, v := range values(b) {
+					o.appeared(s, id, b, v)
 					at := core.Offset(b.BaseOffset) + core.Offset(i)
 					first, again := seen[v]
 					seen[v] = at

@@ -168,10 +168,14 @@ func (w *world) siteNamed(id core.ClusterID) *site {
 func (o *oracle) registrationEvent(p *process, ev registration.Event) {
 	if p.site.index == 0 {
 		o.ledgerMoves(p, ev)
+		o.ledgerEvent(ev)
 	}
 }
 
-func (o *oracle) mirrorEvent(p *process, ev mirror.Event) { o.mirrorMoves(p.site, ev) }
+func (o *oracle) mirrorEvent(p *process, ev mirror.Event) {
+	o.mirrorMoves(p.site, ev)
+	o.noted(p.site, ev)
+}
 
 // ends is where the disk of a broker ends.
 func (s *site) ends(broker core.ReplicaID, id core.PartitionID) core.Offset {

@@ -287,6 +287,7 @@ func (r *replica) performHighWatermark(f highwater.Effect) {
 	case highwater.Show:
 		r.partition.tell(partition.Shown(e))
 	case highwater.Refuse:
+		p.site.world.oracle.blames(r, e)
 		r.partition.tell(partition.Refused{Epoch: e.Epoch, Refs: e.Refs, Code: e.Code, Text: e.Text})
 	case highwater.ChangeAdmission:
 		r.partition.tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, Closed: e.Closed, R: e.R, H: e.H})
@@ -317,6 +318,9 @@ func (r *replica) isrRefused(e controller.ISRRefused) {
 // publishGates also tells the ledger of gates that this leader no longer applies: a stop waits for it (F17).
 func (r *replica) publishGates(e highwater.PublishGates) {
 	p, before := r.broker.home, r.gates
+	if len(e.Gates) == 0 {
+		r.truth.weak = 0
+	}
 	r.gates = e
 	if before.Epoch == e.Epoch {
 		for _, old := range before.Gates {

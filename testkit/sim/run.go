@@ -79,7 +79,7 @@ func (w *world) heal() {
 		return
 	}
 	w.say("all faults end")
-	w.healed = true
+	w.healed, w.healedAt = true, w.now
 	for _, key := range sortedLinks(w.net.links) {
 		l := w.net.links[key]
 		l.hole, l.cutUntil, l.loss, l.late, l.twice = [2]int64{}, 0, 0, 0, 0
@@ -200,6 +200,8 @@ func (w *world) drain() {
 			audit()
 		}
 	}
+	w.oracle.orphans()
+	w.oracle.weaklyStamped()
 	w.oracle.audit()
 	w.oracle.duplicates()
 }

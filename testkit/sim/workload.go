@@ -44,6 +44,8 @@ type producer struct {
 	try     uint64
 }
 
+const mostRecords = 3 // of a batch
+
 // sending is the batch on its way.
 type sending struct {
 	records []batch.Record
@@ -51,6 +53,8 @@ type sending struct {
 	tries   int
 	since   int64
 	sites   int // clusters it was sent to
+	open    int // tries of which nobody knows that nothing was appended
+	crc     uint32
 	last    *site
 }
 
@@ -87,7 +91,7 @@ func (p *producer) work() {
 		return
 	}
 	s := &sending{since: w.now}
-	for range 1 + p.random.IntN(3) {
+	for range 1 + p.random.IntN(mostRecords) {
 		p.next++
 		value := uint64(p.index+1)<<32 | uint64(p.next)
 		s.values = append(s.values, value)
@@ -153,6 +157,7 @@ func (p *producer) send() {
 		one = batch.Build(batch.Batch{ProducerID: p.pid, ProducerEpoch: p.epoch, BaseSequence: p.seq, LeaderEpoch: -1}, s.records)
 	}
 	s.tries++
+	s.crc = one.CRC
 	if s.last != p.site {
 		s.last = p.site
 		s.sites++
@@ -161,7 +166,14 @@ func (p *producer) send() {
 		if home.dead {
 			return
 		}
-		leader.produce(p.id, one, p.acks, p.timeout, "producer", func(reply any) {
+		a := &attempt{home: home, leader: leader, one: s, timeout: p.timeout, acks: p.acks}
+		w.oracle.begins(a, p.id)
+		w.after(p.timeout+sec, func() { w.oracle.overdue(a, p.id) })
+		leader.produce(p.id, one, p.acks, p.timeout, "producer", a.weak, func(r *replica, reply any) {
+			w.oracle.answers(a, p.id, reply)
+			if ack, ok := reply.(partition.AckProduce); ok {
+				w.oracle.acked(r, one, w.oracle.granted(a, r, one, ack.Base), ack.Base)
+			}
 			w.after(p.hop(), func() {
 				if p.try == try {
 					p.answered(reply)

@@ -38,7 +38,8 @@ type world struct {
 	faults *faults
 
 	holds     map[int]bool // destinations, by site, that an operator holds released
-	healed    bool         // no fault any more; liveness is demanded
+	healedAt  int64
+	healed    bool // no fault any more; liveness is demanded
 	violation *invariants.Violation
 	narrative []string
 	tells     bool // keep the narrative

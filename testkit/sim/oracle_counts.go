@@ -1,0 +1,22 @@
+package sim
+
+// Counts are what a run did.
+type Counts struct {
+	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown int
+	ClaimsChecked, Compared                                                                                 int
+}
+
+func (c *Counts) add(o Counts) {
+	c.Acked += o.Acked
+	c.AckedSync += o.AckedSync
+	c.Consumed += o.Consumed
+	c.Elections += o.Elections
+	c.Truncations += o.Truncations
+	c.Promotions += o.Promotions
+	c.Failovers += o.Failovers
+	c.Releases += o.Releases
+	c.Switchovers += o.Switchovers
+	c.Grown += o.Grown
+	c.ClaimsChecked += o.ClaimsChecked
+	c.Compared += o.Compared
+}
