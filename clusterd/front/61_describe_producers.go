@@ -9,7 +9,8 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// DescribeProducers v0: whom the logs of partitions know, and which transactions are open in them. Asked of leaders.
+// DescribeProducers v0: whom the logs of partitions know, and which transactions are open in them. Tools ask leaders, or
+// any replica by its broker (kafka-transactions.sh find-hanging --broker-id).
 
 func (f *Front) describeProducers(r *kmsg.DescribeProducersRequest, _ Client, slot *Slot) {
 	img := f.broker.Image()
@@ -25,8 +26,13 @@ func (f *Front) describeProducers(r *kmsg.DescribeProducersRequest, _ Client, sl
 			at.Partition = index
 			code := unknown
 			if code == perr.None {
-				replica, _, not := f.leaderHere(topic, index)
-				if code = not; code == perr.None {
+				replica, here := f.broker.Replica(core.PartitionID{Topic: topic.ID, Index: index})
+				switch {
+				case !hasPartition(topic, index):
+					code = perr.UnknownTopicOrPartition
+				case !here:
+					code = perr.NotLeaderOrFollower
+				default:
 					waits = append(waits, func(done func()) {
 						replica.Ask(func(ref core.RequestID) partition.Command { return partition.DescribeProducers{Ref: ref} },
 							func(reply any) { describedProducers(at, reply); done() })

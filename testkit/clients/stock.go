@@ -19,16 +19,21 @@ import (
 var programs embed.FS
 
 // Stock is one client as its users have it. Produce sends each line of a file as one record; Consume
-// writes count record values as lines.
+// writes count record values as lines; it reads what is committed. Transact, where a client can, sends each line as one
+// record in transactions of 500, and before each transaction one with the same lines, "aborted-" before them, that it
+// aborts.
 type Stock struct {
-	Name    string
-	Install func(ctx context.Context, dir string) error // dir is kept between runs
-	Produce func(ctx context.Context, dir, bootstrap, topic, file string) error
-	Consume func(ctx context.Context, dir, bootstrap, topic, file string, count int) error
+	Name     string
+	Install  func(ctx context.Context, dir string) error // dir is kept between runs
+	Produce  func(ctx context.Context, dir, bootstrap, topic, file string) error
+	Consume  func(ctx context.Context, dir, bootstrap, topic, file string, count int) error
+	Transact func(ctx context.Context, dir, bootstrap, topic, file string) error
 }
 
+const linesPerTransaction = 500
+
 // All clients of the matrix.
-func All() []Stock { return []Stock{franz(), kcat(), java(), python(), kafkajs()} }
+func All() []Stock { return []Stock{franz(), kcat(), java(), python(), confluent(), kafkajs()} }
 
 func franz() Stock {
 	return Stock{
@@ -55,7 +60,7 @@ func franz() Stock {
 		},
 		Consume: func(ctx context.Context, _, bootstrap, topic, file string, count int) error {
 			cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.ConsumerGroup("franz-"+topic),
-				kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+				kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 			if err != nil {
 				return err
 			}
@@ -77,6 +82,7 @@ func franz() Stock {
 			}
 			return out.Close()
 		},
+		Transact: franzTransacts,
 	}
 }
 
@@ -124,33 +130,52 @@ func java() Stock {
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
 			args := tool(dir, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap, "--topic", topic,
-				"--from-beginning", "--max-messages", strconv.Itoa(count), "--timeout-ms", "60000")
+				"--from-beginning", "--isolation-level", "read_committed", "--max-messages", strconv.Itoa(count), "--timeout-ms", "60000")
 			return run(ctx, file, "", args...)
+		},
+		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
+			if err := unpack(dir, "Transact.java"); err != nil {
+				return err
+			}
+			return run(ctx, "", "", "java", "-Xmx512m", "-cp", filepath.Join(dir, "lib", "*"), filepath.Join(dir, "Transact.java"), bootstrap, topic, file)
 		},
 	}
 }
 
-func python() Stock {
+func python() Stock { return pythons("kafka-python", "kafka-python==3.0.12", "kafka", "client.py") }
+
+// confluent is librdkafka with everything that kcat does not show.
+func confluent() Stock {
+	return pythons("confluent-kafka", "confluent-kafka==2.12.1", "confluent_kafka", "confluent.py")
+}
+
+func pythons(name, release, module, program string) Stock {
 	at := func(dir string) string { return filepath.Join(dir, "venv", "bin", "python") }
+	play := func(ctx context.Context, verb, dir, bootstrap, topic, file string, count int) error {
+		return run(ctx, "", "", at(dir), filepath.Join(dir, program), verb, bootstrap, topic, file, strconv.Itoa(count))
+	}
 	return Stock{
-		Name: "kafka-python",
+		Name: name,
 		Install: func(ctx context.Context, dir string) error {
-			if err := unpack(dir, "client.py"); err != nil {
+			if err := unpack(dir, program); err != nil {
 				return err
 			}
-			if run(ctx, "", "", at(dir), "-c", "import kafka") == nil {
+			if run(ctx, "", "", at(dir), "-c", "import "+module) == nil {
 				return nil
 			}
 			if err := run(ctx, "", "", "python3", "-m", "venv", filepath.Join(dir, "venv")); err != nil {
 				return err
 			}
-			return run(ctx, "", "", at(dir), "-m", "pip", "install", "-q", "kafka-python==3.0.12")
+			return run(ctx, "", "", at(dir), "-m", "pip", "install", "-q", release)
 		},
 		Produce: func(ctx context.Context, dir, bootstrap, topic, file string) error {
-			return run(ctx, "", "", at(dir), filepath.Join(dir, "client.py"), "produce", bootstrap, topic, file, "0")
+			return play(ctx, "produce", dir, bootstrap, topic, file, 0)
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
-			return run(ctx, "", "", at(dir), filepath.Join(dir, "client.py"), "consume", bootstrap, topic, file, strconv.Itoa(count))
+			return play(ctx, "consume", dir, bootstrap, topic, file, count)
+		},
+		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
+			return play(ctx, "transact", dir, bootstrap, topic, file, linesPerTransaction)
 		},
 	}
 }
@@ -172,6 +197,9 @@ func kafkajs() Stock {
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
 			return run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "consume", bootstrap, topic, file, strconv.Itoa(count))
+		},
+		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
+			return run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "transact", bootstrap, topic, file, strconv.Itoa(linesPerTransaction))
 		},
 	}
 }

@@ -1,4 +1,4 @@
-// Writes or reads one topic with kafkajs: produce|consume BOOTSTRAP TOPIC FILE COUNT.
+// Writes or reads one topic with kafkajs: produce|transact|consume BOOTSTRAP TOPIC FILE COUNT.
 const fs = require('fs');
 const { Kafka, Partitioners, logLevel } = require('kafkajs');
 
@@ -11,6 +11,21 @@ async function produce() {
   const lines = fs.readFileSync(path, 'utf8').split('\n').filter((l) => l !== '');
   for (let i = 0; i < lines.length; i += 2000) {
     await producer.send({ topic, acks: -1, messages: lines.slice(i, i + 2000).map((value) => ({ value })) });
+  }
+  await producer.disconnect();
+}
+
+// In transactions of COUNT lines, each after one that is aborted.
+async function transact() {
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: `kafkajs-${topic}`, maxInFlightRequests: 1, idempotent: true });
+  await producer.connect();
+  const lines = fs.readFileSync(path, 'utf8').split('\n').filter((l) => l !== '');
+  for (let i = 0; i < lines.length; i += Number(countText)) {
+    for (const prefix of ['aborted-', '']) {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, acks: -1, messages: lines.slice(i, i + Number(countText)).map((line) => ({ value: prefix + line })) });
+      await (prefix === '' ? transaction.commit() : transaction.abort());
+    }
   }
   await producer.disconnect();
 }
@@ -35,4 +50,4 @@ async function consume() {
   fs.closeSync(out);
 }
 
-(verb === 'produce' ? produce() : consume()).then(() => process.exit(0), (e) => { console.error(e); process.exit(1); });
+({ produce, transact, consume })[verb]().then(() => process.exit(0), (e) => { console.error(e); process.exit(1); });

@@ -1,4 +1,4 @@
-"""Writes or reads one topic with kafka-python: produce|consume BOOTSTRAP TOPIC FILE COUNT."""
+"""Writes or reads one topic with kafka-python: produce|transact|consume BOOTSTRAP TOPIC FILE COUNT."""
 import sys
 import time
 
@@ -14,9 +14,24 @@ if verb == "produce":
     for each in sent:
         each.get(timeout=1)
     producer.close()
+elif verb == "transact":  # in transactions of COUNT lines, each after one that is aborted
+    producer = KafkaProducer(bootstrap_servers=bootstrap.split(","), transactional_id="python-" + topic, linger_ms=5)
+    producer.init_transactions()
+    with open(path, "rb") as file:
+        lines = [line.rstrip(b"\n") for line in file]
+    for at in range(0, len(lines), count):
+        for prefix in (b"aborted-", b""):
+            producer.begin_transaction()
+            sent = [producer.send(topic, prefix + line) for line in lines[at:at + count]]
+            producer.flush(timeout=120)
+            for each in sent:
+                each.get(timeout=1)
+            producer.abort_transaction() if prefix else producer.commit_transaction()
+    producer.close()
 else:
     consumer = KafkaConsumer(topic, bootstrap_servers=bootstrap.split(","), group_id="python-" + topic,
-                             auto_offset_reset="earliest", enable_auto_commit=True)
+                             auto_offset_reset="earliest", enable_auto_commit=True,
+                             isolation_level="read_committed")
     deadline = time.monotonic() + 120
     with open(path, "wb") as out:
         while count > 0 and time.monotonic() < deadline:
