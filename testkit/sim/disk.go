@@ -21,7 +21,8 @@ type disk struct {
 	flying  int
 	slow    int64 // ns: until then syncs take long
 	lost    error
-	life    int // of the process that has it open: syncs of an earlier one tell nobody
+	wiped   bool // another disk stands in its place, and the controller has not taken note yet
+	life    int  // of the process that has it open: syncs of an earlier one tell nobody
 }
 
 // written is one Append or Snapshot: durable as a whole or not at all.

@@ -30,7 +30,7 @@
 //
 // # What is left out
 //
-// Groups, quotas, retention, unclean elections, LOSSY volumes and wiped disks, the control quorum's own
+// Groups, quotas, retention, unclean elections, accepted losses and the last copy destroyed, the control quorum's own
 // messages (it is one disk that loses nothing synced), frames on the wire, failback, patterns of topics that appear
 // later. A mirror has one fetch in flight per source broker, as the shipped fetcher has (its window is 1). A disk never
 // lies: what it called synced stays.

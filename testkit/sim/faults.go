@@ -134,6 +134,8 @@ func (f *faults) inject(p planned) {
 		f.hold(r)
 	case "forget":
 		f.forget(r)
+	case "wipe":
+		f.wipe(r, s)
 	case "replace":
 		f.replace(r)
 	default:

@@ -188,7 +188,7 @@ func (o *oracle) electable(s *site, id core.PartitionID) (list []core.ReplicaID,
 		return nil, false
 	}
 	p, known := s.proc.newest.Partition(id)
-	return p.ISR, known
+	return s.intact(p.ISR), known
 }
 
 // onDisk is what a broker of a site durably holds of a partition.

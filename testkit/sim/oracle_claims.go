@@ -244,6 +244,9 @@ func (o *oracle) unseen(s *site) string {
 			}
 			continue
 		}
+		if t := o.partitions[id]; s.index > 0 && t.gone&siteBit(0) != 0 && t.sites[s.index].forked == core.Unknown {
+			continue // its source has deleted the topic: the rest is shown once the copy is stopped
+		}
 		for i := range o.partitions[id].acks {
 			a := &o.partitions[id].acks[i]
 			if a.owed&siteBit(s.index) != 0 && a.last >= leader.view.HW {

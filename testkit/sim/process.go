@@ -102,7 +102,7 @@ func (p *process) start() {
 	}
 	restart := controller.RestartCluster{Cluster: p.site.id, Incarnation: core.Incarnation{byte(p.site.index), byte(p.life)}}
 	for _, b := range p.brokers {
-		restart.Brokers = append(restart.Brokers, image.Broker{ID: b.id, Live: true, Host: string(p.site.id), Port: int32(9091 + b.id)})
+		restart.Brokers = append(restart.Brokers, image.Broker{ID: b.id, Live: true, Lossy: b.disk.wiped, Host: string(p.site.id), Port: int32(9091 + b.id)})
 		restart.Logs = append(restart.Logs, b.spawnAll(topics)...)
 		restart.Logs = append(restart.Logs, b.strays()...)
 	}
@@ -127,6 +127,9 @@ func (p *process) start() {
 
 // restarted is told once the controller has published everything it knows.
 func (p *process) restarted() {
+	for _, b := range p.brokers {
+		b.disk.wiped = false // the controller has it on disk who is LOSSY
+	}
 	left := len(p.brokers)
 	for _, b := range p.brokers {
 		b.feed.box.post(func() {
