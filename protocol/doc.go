@@ -41,6 +41,8 @@
 //	DescribeProducers           61  0-0       kmsg   61_describe_producers.go
 //	DescribeTransactions        65  0-0       kmsg   65_describe_transactions.go
 //	ListTransactions            66  0-2       kmsg   66_list_transactions.go
+//	ConsumerGroupHeartbeat      68  0-1       kmsg   68_consumer_group_heartbeat.go
+//	ConsumerGroupDescribe       69  0-1       kmsg   69_consumer_group_describe.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
 //	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go

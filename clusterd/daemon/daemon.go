@@ -193,6 +193,9 @@ func groupSettings(c config.Config) group.Settings {
 	s.InitialDelayMs = c.Int("group.initial.rebalance.delay.ms", s.InitialDelayMs)
 	s.MinSessionMs = c.Int("group.min.session.timeout.ms", s.MinSessionMs)
 	s.MaxSessionMs = c.Int("group.max.session.timeout.ms", s.MaxSessionMs)
+	s.ConsumerSessionMs = c.Int("group.consumer.session.timeout.ms", s.ConsumerSessionMs)
+	s.HeartbeatMs = c.Int("group.consumer.heartbeat.interval.ms", s.HeartbeatMs)
+	s.ConsumerMaxSize = int32(c.Int("group.consumer.max.size", int64(s.ConsumerMaxSize)))
 	s.MaxSize = int32(c.Int("group.max.size", int64(s.MaxSize)))
 	s.MaxMetadataBytes = int32(c.Int("offset.metadata.max.bytes", int64(s.MaxMetadataBytes)))
 	s.RetentionMs = c.Int("offsets.retention.minutes", s.RetentionMs/60_000) * 60_000

@@ -30,6 +30,12 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 		rg, out := &r.Groups[i], &resp.Groups[i]
 		out.Group = rg.Group
 		cmd := group.OffsetFetch{Group: rg.Group, RequireStable: r.RequireStable}
+		if r.Version >= 9 && (rg.MemberID != nil || rg.MemberEpoch >= 0) {
+			cmd.MemberID, cmd.Epoch = new(string), rg.MemberEpoch
+			if rg.MemberID != nil {
+				cmd.MemberID = rg.MemberID
+			}
+		}
 		if rg.Topics != nil {
 			cmd.Topics = []group.TopicPartitions{}
 		}

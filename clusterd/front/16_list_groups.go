@@ -32,7 +32,7 @@ func (f *Front) listGroups(r *kmsg.ListGroupsRequest, _ Client, slot *Slot) {
 			}
 			for _, g := range listed.Groups {
 				out := kmsg.NewListGroupsResponseGroup()
-				out.Group, out.ProtocolType, out.GroupState, out.GroupType = g.Group, g.ProtocolType, g.State.String(), g.Type
+				out.Group, out.ProtocolType, out.GroupState, out.GroupType = g.Group, g.ProtocolType, g.State, g.Type
 				resp.Groups = append(resp.Groups, out)
 			}
 		})

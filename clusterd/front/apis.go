@@ -70,6 +70,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyUpdateFeatures:            handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:           handler((*Front).describeCluster),
 		messages.KeyDescribeProducers:         handler((*Front).describeProducers),
+		messages.KeyConsumerGroupHeartbeat:    handler((*Front).consumerGroupHeartbeat),
+		messages.KeyConsumerGroupDescribe:     handler((*Front).consumerGroupDescribe),
 		messages.KeyAddTopicsToMirror:         handler((*Front).addTopicsToMirror),
 		messages.KeyStopMirrorTopics:          handler((*Front).stopMirrorTopics),
 		messages.KeyListClusterMirrors:        handler((*Front).listClusterMirrors),

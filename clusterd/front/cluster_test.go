@@ -33,6 +33,7 @@ type house struct {
 	source   Source
 	// retention of offsets, looked at as often; 0: the default.
 	retention time.Duration
+	session   time.Duration // of members of the consumer protocol; 0: the default
 
 	clock   *shell.RealClock
 	cluster *broker.Cluster
@@ -76,6 +77,10 @@ func (h *house) start() {
 		Exit: func(why string) { panic("the cluster gives up: " + why) }}
 	options.Groups.InitialDelayMs = 0
 	options.Groups.MinSessionMs = 1
+	options.Groups.HeartbeatMs = 50
+	if h.session > 0 {
+		options.Groups.ConsumerSessionMs = h.session.Milliseconds()
+	}
 	if h.retention > 0 {
 		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
 	}

@@ -192,6 +192,11 @@ func (h *house) makeOrdinary(req kmsg.Request) {
 		rt.Topic = name
 		rt.Partitions = append(rt.Partitions, kmsg.OffsetDeleteRequestTopicPartition{Partition: 0}, kmsg.OffsetDeleteRequestTopicPartition{Partition: 9})
 		r.Topics = append(r.Topics, rt)
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		r.Group, r.MemberID, r.RebalanceTimeoutMillis = "k"+strings.Repeat("x", int(r.Version)), "m", 1000
+		r.SubscribedTopicNames, r.Topics = []string{name}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	case *kmsg.ConsumerGroupDescribeRequest:
+		r.Groups = []string{"k", "g", "unknown"}
 	case *messages.CreateTopicsRequest:
 		rt := messages.NewCreateTopicsRequestTopic()
 		rt.Name, rt.NumPartitions, rt.ReplicationFactor = "made-"+strings.Repeat("x", int(r.Version)), 1, 1

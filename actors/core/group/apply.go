@@ -3,8 +3,10 @@ package group
 func apply(s *State, ev Event) {
 	switch ev := ev.(type) {
 	case GenerationStarted:
+		s.classicAgain(ev.Group)
 		s.hard(ev.Group).generation = ev.Generation
 	case AssignmentCommitted:
+		s.classicAgain(ev.Group)
 		c := s.hard(ev.Group)
 		c.generation = max(c.generation, ev.Generation)
 		c.assigned, c.protocolType, c.protocol, c.leader, c.members = ev.Generation, ev.ProtocolType, ev.Protocol, ev.Leader, ev.Members
@@ -38,9 +40,32 @@ func apply(s *State, ev Event) {
 			for at := range c.offsets {
 				s.removeOffset(c, at)
 			}
+			s.classicAgain(ev.Group)
 			s.kept -= groupBytes(ev.Group)
 			delete(s.groups, ev.Group)
 		}
+	case ConsumerChanged:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.changed(ev.Consumer) })
+	case StaticConsumerReplaced:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.replace(ev.Old, ev.New) })
+		s.silent(ev.Group, ev.Old)
+	case ConsumerRemoved:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.remove(ev.Member) })
+		s.silent(ev.Group, ev.Member)
+	case GroupEpochRaised:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.raised(ev) })
+		if c := s.groups[ev.Group]; len(c.consumers.members) == 0 {
+			c.emptyAge = ev.Age
+		}
+		s.age = max(s.age, ev.Age)
+	case TargetAssigned:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.assignedAnew(ev) })
+	case ConsumerReconciled:
+		s.changeConsumers(ev.Group, func(g *consumers) { g.reconciled(ev) })
+	case TopicsLooked:
+		s.beatsOf(ev.Group).looked = ev.looked
+	case ConsumerHeard:
+		s.heard(ev)
 	case ShardAged:
 		s.age = max(s.age, ev.Age)
 	case SettingsChanged:

@@ -1,6 +1,10 @@
 package group
 
-import "lockstep/actors/core"
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/assignor"
+	"lockstep/actors/core/image"
+)
 
 // Command is something a shard of consumer groups is asked to do. Times in commands are milliseconds,
 // as on the wire; instants are mono nanoseconds.
@@ -15,20 +19,24 @@ type Resume struct{ Settings Settings }
 
 // Settings are the broker settings the groups obey. Kafka's names are in the comments.
 type Settings struct {
-	InitialDelayMs   int64 // group.initial.rebalance.delay.ms; 0: an empty group completes at once
-	MinSessionMs     int64 // group.min.session.timeout.ms
-	MaxSessionMs     int64 // group.max.session.timeout.ms
-	MaxSize          int32 // group.max.size; 0: unlimited
-	MaxMetadataBytes int32 // offset.metadata.max.bytes
-	MaxMemberBytes   int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
-	RetentionMs      int64 // offsets.retention.minutes
-	RetentionCheckMs int64 // offsets.retention.check.interval.ms
-	MaxShardBytes    int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
+	InitialDelayMs    int64 // group.initial.rebalance.delay.ms; 0: an empty group completes at once
+	MinSessionMs      int64 // group.min.session.timeout.ms
+	MaxSessionMs      int64 // group.max.session.timeout.ms
+	MaxSize           int32 // group.max.size; 0: unlimited
+	ConsumerSessionMs int64 // group.consumer.session.timeout.ms
+	HeartbeatMs       int64 // group.consumer.heartbeat.interval.ms
+	ConsumerMaxSize   int32 // group.consumer.max.size; 0: unlimited
+	MaxMetadataBytes  int32 // offset.metadata.max.bytes
+	MaxMemberBytes    int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
+	RetentionMs       int64 // offsets.retention.minutes
+	RetentionCheckMs  int64 // offsets.retention.check.interval.ms
+	MaxShardBytes     int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
 }
 
 // DefaultSettings are Kafka's, as far as it has them.
 func DefaultSettings() Settings {
 	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096,
+		ConsumerSessionMs: 45_000, HeartbeatMs: 5_000,
 		RetentionMs: 7 * 24 * 3_600_000, RetentionCheckMs: 600_000, MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
 }
 
@@ -131,6 +139,9 @@ type OffsetFetch struct {
 	Ref    core.RequestID
 	Group  string
 	Topics []TopicPartitions // nil: all that is stored
+	// MemberID and Epoch are those of a member of the consumer protocol, which reads only on its epoch; nil: not stated.
+	MemberID *string
+	Epoch    int32
 	// RequireStable refuses positions that an open transaction may change (KIP-447).
 	RequireStable bool
 }
@@ -157,6 +168,31 @@ type ListGroups struct {
 	Types  []string // this server has "classic" only
 }
 
+// ConsumerBeat is the one request of a member of the consumer protocol (KIP-848): it joins, stays, says what it has and
+// leaves with it. Answered by ConsumerBeaten.
+type ConsumerBeat struct {
+	Ref         core.RequestID
+	Group       string
+	MemberID    string
+	Epoch       int32 // 0 joins, -1 leaves, -2 leaves to come back
+	InstanceID  *string
+	RackID      *string
+	RebalanceMs int64    // negative: as before
+	Topics      []string // nil: as before
+	Regex       *string  // nil: as before; "": none
+	Assignor    *string
+	Owned       assignor.Partitions // nil: as before
+	ClientID    string
+	ClientHost  string       // Kafka writes "/127.0.0.1"
+	Image       *image.Image // of the broker that was asked; topics are looked up in it
+}
+
+// DescribeConsumers asks for one group of the consumer protocol. Answered by ConsumersDescribed.
+type DescribeConsumers struct {
+	Ref   core.RequestID
+	Group string
+}
+
 // DeleteGroup removes a group without members. Answered by Deleted.
 type DeleteGroup struct {
 	Ref   core.RequestID
@@ -173,15 +209,17 @@ type DeleteOffsets struct {
 // Tick is the clock: sessions, rounds of joins and of syncs that are over, offsets nobody uses.
 type Tick struct{}
 
-func (Resume) isCommand()        {}
-func (JoinGroup) isCommand()     {}
-func (SyncGroup) isCommand()     {}
-func (Heartbeat) isCommand()     {}
-func (LeaveGroup) isCommand()    {}
-func (OffsetCommit) isCommand()  {}
-func (OffsetFetch) isCommand()   {}
-func (DescribeGroup) isCommand() {}
-func (ListGroups) isCommand()    {}
-func (DeleteGroup) isCommand()   {}
-func (DeleteOffsets) isCommand() {}
-func (Tick) isCommand()          {}
+func (Resume) isCommand()            {}
+func (JoinGroup) isCommand()         {}
+func (SyncGroup) isCommand()         {}
+func (Heartbeat) isCommand()         {}
+func (LeaveGroup) isCommand()        {}
+func (OffsetCommit) isCommand()      {}
+func (OffsetFetch) isCommand()       {}
+func (DescribeGroup) isCommand()     {}
+func (ListGroups) isCommand()        {}
+func (ConsumerBeat) isCommand()      {}
+func (DescribeConsumers) isCommand() {}
+func (DeleteGroup) isCommand()       {}
+func (DeleteOffsets) isCommand()     {}
+func (Tick) isCommand()              {}

@@ -33,6 +33,10 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.describe(c, now.Mono)
 	case ListGroups:
 		return s.list(c, now.Mono)
+	case ConsumerBeat:
+		return s.consumerBeat(c, now)
+	case DescribeConsumers:
+		return s.describeConsumers(c)
 	case DeleteGroup:
 		return s.delete(c, now.Mono)
 	case DeleteOffsets:
@@ -48,14 +52,15 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 // group's live part in one volatile event, after the durable ones that it led to.
 type turn struct {
 	*live
-	group    string
-	now      int64
-	age      int64 // of the shard
-	known    bool  // the group exists
-	held     int64
-	kept     int64
-	settings Settings
-	out      outcome
+	group     string
+	now       int64
+	age       int64 // of the shard
+	known     bool  // the group exists
+	consumers bool  // it has members of the consumer protocol
+	held      int64
+	kept      int64
+	settings  Settings
+	out       outcome
 }
 
 func (s *State) turn(group string, now core.Now, do func(*turn)) outcome {
@@ -68,7 +73,7 @@ func (s *State) turn(group string, now core.Now, do func(*turn)) outcome {
 
 func (s *State) begin(group string, now core.Now) *turn {
 	return &turn{live: s.current(group, now.Mono), group: group, now: now.Mono, age: s.ageAt(now), settings: s.settings, held: s.held, kept: s.kept,
-		known: s.groups[group] != nil || s.live[group] != nil}
+		known: s.known(group), consumers: s.hasConsumers(group)}
 }
 
 func (t *turn) end() {
@@ -105,6 +110,13 @@ func (s *State) resume(c Resume, now core.Now) outcome {
 	out := outcome{Events: []Event{SettingsChanged(c), RetentionLooked{At: now.Mono, Age: s.ageAt(now)}}}
 	first := now.Mono + c.Settings.RetentionCheckMs*ms
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		if s.groups[name].consumers != nil {
+			events, at := s.resumeConsumers(name, now, c.Settings)
+			out.Events = append(out.Events, events...)
+			if at != 0 && at < first {
+				first = at
+			}
+		}
 		if s.live[name] != nil || len(s.groups[name].members) == 0 {
 			continue
 		}
@@ -138,6 +150,16 @@ func (s *State) tick(now core.Now) outcome {
 			out.Late = append(out.Late, t.out.Late...)
 		}
 		if at := l.earliest(); at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.beats)) {
+		at := s.beats[name].earliest()
+		if at != 0 && at <= now.Mono {
+			out.Events = append(out.Events, s.overdue(name, now)...)
+			at = s.beats[name].earliestAfter(now.Mono)
+		}
+		if at != 0 && (first == 0 || at < first) {
 			first = at
 		}
 	}

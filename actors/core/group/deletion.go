@@ -9,7 +9,7 @@ func (s *State) delete(c DeleteGroup, now int64) outcome {
 	switch {
 	case !s.known(c.Group):
 		code = perr.GroupIdNotFound
-	case keepGroupsInUse && s.current(c.Group, now).phase != Empty:
+	case keepGroupsInUse && (s.hasConsumers(c.Group) || s.current(c.Group, now).phase != Empty):
 		code = perr.NonEmptyGroup
 	default:
 		out.Events = []Event{MembershipChanged{Group: c.Group}}
@@ -39,7 +39,7 @@ func (s *State) deleteOffsets(c DeleteOffsets, now int64) outcome {
 	ev := OffsetsRemoved{Group: c.Group}
 	taken := map[position]bool{}
 	for i, p := range c.Positions {
-		if l.subscribed(p.Topic) {
+		if l.subscribed(p.Topic) || s.hasConsumers(c.Group) && s.groups[c.Group].consumers.subscribed(p.Topic) {
 			reply.Codes[i] = perr.GroupSubscribedToTopic
 			continue
 		}

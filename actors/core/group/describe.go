@@ -3,15 +3,20 @@ package group
 import (
 	"slices"
 	"strings"
+
+	"lockstep/actors/core/assignor"
 )
 
-// kind is the type of every group here (ListGroups v5).
-const kind = "classic"
+// Kinds of groups (ListGroups v5).
+const (
+	classicKind  = "classic"
+	consumerKind = "consumer"
+)
 
 func (s *State) describe(c DescribeGroup, now int64) outcome {
 	var out outcome
 	d := Description{Group: c.Group, State: Dead, Generation: -1}
-	known := s.known(c.Group)
+	known := s.known(c.Group) && !s.isConsumers(c.Group)
 	if known {
 		d = s.current(c.Group, now).description(c.Group)
 	}
@@ -41,12 +46,44 @@ func (s *State) list(c ListGroups, now int64) outcome {
 	listed := Listed{Ref: c.Ref}
 	for _, name := range s.names() {
 		l := s.current(name, now)
-		if wanted(c.States, l.phase.String()) && wanted(c.Types, kind) {
-			listed.Groups = append(listed.Groups, ListedGroup{Group: name, ProtocolType: l.protocolType, State: l.phase, Type: kind})
+		line := ListedGroup{Group: name, ProtocolType: l.protocolType, State: l.phase.String(), Type: classicKind}
+		if s.isConsumers(name) {
+			line.ProtocolType, line.State, line.Type = consumerType, s.groups[name].consumers.state(), consumerKind
+		}
+		if wanted(c.States, line.State) && wanted(c.Types, line.Type) {
+			listed.Groups = append(listed.Groups, line)
 		}
 	}
 	var out outcome
 	answer(&out, listed)
+	return out
+}
+
+// isConsumers: the group is the consumer protocol's; one without members is, until a classic member joins.
+func (s *State) isConsumers(group string) bool {
+	c := s.groups[group]
+	return c != nil && c.consumers != nil && s.live[group] == nil
+}
+
+// hasConsumers: it has members, too.
+func (s *State) hasConsumers(group string) bool {
+	return s.isConsumers(group) && len(s.groups[group].consumers.members) > 0
+}
+
+func (s *State) describeConsumers(c DescribeConsumers) outcome {
+	var out outcome
+	d := ConsumersDescribed{Ref: c.Ref, Found: s.isConsumers(c.Group)}
+	if d.Found {
+		g := s.groups[c.Group].consumers
+		d.State, d.Epoch, d.TargetEpoch, d.Assignor = g.state(), g.epoch, g.targetEpoch, g.assignor
+		if d.Assignor == "" {
+			d.Assignor = assignor.Names[0]
+		}
+		for _, m := range g.inOrder() {
+			d.Members = append(d.Members, DescribedConsumer{Said: m.said, Epoch: m.epoch, Assigned: m.assigned, Target: g.targets[m.said.Member]})
+		}
+	}
+	answer(&out, d)
 	return out
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/assignor"
 	"lockstep/protocol/perr"
 )
 
@@ -123,8 +124,38 @@ type Listed struct {
 type ListedGroup struct {
 	Group        string
 	ProtocolType string // "consumer", or "" for offsets without members
-	State        Phase
-	Type         string // "classic"
+	State        string // Kafka's name of it
+	Type         string // "classic" or "consumer"
+}
+
+// ConsumerBeaten answers ConsumerBeat. Text is for whoever looks into a client's log.
+type ConsumerBeaten struct {
+	Ref         core.RequestID
+	Code        perr.Code
+	Text        string
+	MemberID    string
+	Epoch       int32
+	HeartbeatMs int64 // how often the member is to be heard
+	Assigned    bool  // Assignment is given; else it is as before
+	Assignment  assignor.Partitions
+}
+
+// ConsumersDescribed answers DescribeConsumers.
+type ConsumersDescribed struct {
+	Ref         core.RequestID
+	Found       bool // as a group of the consumer protocol
+	State       string
+	Epoch       int32
+	TargetEpoch int32
+	Assignor    string
+	Members     []DescribedConsumer // by id
+}
+
+// DescribedConsumer is one member of a group of the consumer protocol.
+type DescribedConsumer struct {
+	Said             ConsumerRecord
+	Epoch            int32
+	Assigned, Target assignor.Partitions
 }
 
 // Deleted answers DeleteGroup.
@@ -152,17 +183,21 @@ func (e OffsetsFetched) ReplyTo() core.RequestID   { return e.Ref }
 func (e Described) ReplyTo() core.RequestID        { return e.Ref }
 func (e Listed) ReplyTo() core.RequestID           { return e.Ref }
 
-func (e Deleted) ReplyTo() core.RequestID        { return e.Ref }
-func (e OffsetsDeleted) ReplyTo() core.RequestID { return e.Ref }
+func (e ConsumerBeaten) ReplyTo() core.RequestID     { return e.Ref }
+func (e ConsumersDescribed) ReplyTo() core.RequestID { return e.Ref }
+func (e Deleted) ReplyTo() core.RequestID            { return e.Ref }
+func (e OffsetsDeleted) ReplyTo() core.RequestID     { return e.Ref }
 
-func (Joined) isEffect()           {}
-func (Synced) isEffect()           {}
-func (Beaten) isEffect()           {}
-func (Left) isEffect()             {}
-func (OffsetsCommitted) isEffect() {}
-func (OffsetsFetched) isEffect()   {}
-func (Described) isEffect()        {}
-func (Listed) isEffect()           {}
-func (Deleted) isEffect()          {}
-func (OffsetsDeleted) isEffect()   {}
-func (ArmTimer) isEffect()         {}
+func (Joined) isEffect()             {}
+func (Synced) isEffect()             {}
+func (Beaten) isEffect()             {}
+func (Left) isEffect()               {}
+func (OffsetsCommitted) isEffect()   {}
+func (OffsetsFetched) isEffect()     {}
+func (Described) isEffect()          {}
+func (Listed) isEffect()             {}
+func (ConsumerBeaten) isEffect()     {}
+func (ConsumersDescribed) isEffect() {}
+func (Deleted) isEffect()            {}
+func (OffsetsDeleted) isEffect()     {}
+func (ArmTimer) isEffect()           {}

@@ -35,6 +35,17 @@ type (
 		Group, Member string
 		Deadline      int64
 	}
+	// ConsumerHeard extends the session of a member of the consumer protocol, and says until when it has to give up what
+	// it is to (0: nothing).
+	ConsumerHeard struct {
+		Group, Member      string
+		Session, Rebalance int64
+	}
+	// TopicsLooked says that the topics of a group were looked up.
+	TopicsLooked struct {
+		Group  string
+		looked looked
+	}
 	// RetentionLooked says that offsets were looked through at At (mono ns), when the shard had lived Age ms.
 	RetentionLooked struct{ At, Age int64 }
 	// TimerArmed says that a Tick will come at At; 0: none is outstanding.
@@ -44,10 +55,14 @@ type (
 func (SettingsChanged) isEvent()      {}
 func (MembershipChanged) isEvent()    {}
 func (MemberSeen) isEvent()           {}
+func (TopicsLooked) isEvent()         {}
+func (ConsumerHeard) isEvent()        {}
 func (RetentionLooked) isEvent()      {}
 func (TimerArmed) isEvent()           {}
 func (SettingsChanged) isVolatile()   {}
 func (MembershipChanged) isVolatile() {}
 func (MemberSeen) isVolatile()        {}
+func (TopicsLooked) isVolatile()      {}
+func (ConsumerHeard) isVolatile()     {}
 func (RetentionLooked) isVolatile()   {}
 func (TimerArmed) isVolatile()        {}

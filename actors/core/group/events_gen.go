@@ -675,6 +675,587 @@ func (m *TxnGroupRecord) readFrom(r *wire.Reader, version int16, flexible bool) 
 	}
 }
 
+// TopicPartitionsRecord is some partitions of one topic.
+type TopicPartitionsRecord struct {
+	// The topic.
+	ID core.TopicID
+	// Ascending.
+	Partitions []int32
+}
+
+// Default sets every field to its default.
+func (m *TopicPartitionsRecord) Default() {
+	*m = TopicPartitionsRecord{}
+}
+
+func (m *TopicPartitionsRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.ID))
+	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
+	for i := range m.Partitions {
+		b = wire.AppendInt32(b, m.Partitions[i])
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicPartitionsRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ID = core.TopicID(r.UUID())
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Partitions = make([]int32, n)
+		for i := range m.Partitions {
+			m.Partitions[i] = r.Int32()
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SubscribedTopicRecord is a topic that members of a group subscribe to, as it was when the group
+// was assigned.
+type SubscribedTopicRecord struct {
+	// Its name.
+	Topic string
+	// Its id.
+	ID core.TopicID
+	// How many it has.
+	Partitions int32
+}
+
+// Default sets every field to its default.
+func (m *SubscribedTopicRecord) Default() {
+	*m = SubscribedTopicRecord{}
+}
+
+func (m *SubscribedTopicRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Topic, flexible)
+	b = wire.AppendUUID(b, [16]byte(m.ID))
+	b = wire.AppendInt32(b, m.Partitions)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SubscribedTopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = r.String(flexible)
+	m.ID = core.TopicID(r.UUID())
+	m.Partitions = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerRecord is what a member of the consumer protocol says of itself.
+type ConsumerRecord struct {
+	// Its id.
+	Member string
+	// Static membership; null for dynamic members.
+	Instance *string
+	// Where it runs.
+	Rack *string
+	// The client.
+	ClientID string
+	// Where it came from.
+	ClientHost string
+	// How long it may take to give partitions up.
+	RebalanceMs int64
+	// Subscribed by name, sorted.
+	Topics []string
+	// Subscribed by pattern; empty: none.
+	Regex string
+	// The assignor it wants; empty: any.
+	Assignor string
+}
+
+// Default sets every field to its default.
+func (m *ConsumerRecord) Default() {
+	*m = ConsumerRecord{}
+}
+
+func (m *ConsumerRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Member, flexible)
+	b = wire.AppendNullableString(b, m.Instance, flexible)
+	b = wire.AppendNullableString(b, m.Rack, flexible)
+	b = wire.AppendString(b, m.ClientID, flexible)
+	b = wire.AppendString(b, m.ClientHost, flexible)
+	b = wire.AppendInt64(b, m.RebalanceMs)
+	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
+	for i := range m.Topics {
+		b = wire.AppendString(b, m.Topics[i], flexible)
+	}
+	b = wire.AppendString(b, m.Regex, flexible)
+	b = wire.AppendString(b, m.Assignor, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Member = r.String(flexible)
+	m.Instance = r.NullableString(flexible)
+	m.Rack = r.NullableString(flexible)
+	m.ClientID = r.String(flexible)
+	m.ClientHost = r.String(flexible)
+	m.RebalanceMs = r.Int64()
+	if n := r.ArrayLen(flexible, 1); n > 0 {
+		m.Topics = make([]string, n)
+		for i := range m.Topics {
+			m.Topics[i] = r.String(flexible)
+		}
+	}
+	m.Regex = r.String(flexible)
+	m.Assignor = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TargetRecord is what one member is to have.
+type TargetRecord struct {
+	// Its id.
+	Member string
+	// By topic id.
+	Partitions []TopicPartitionsRecord
+}
+
+// Default sets every field to its default.
+func (m *TargetRecord) Default() {
+	*m = TargetRecord{}
+}
+
+func (m *TargetRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Member, flexible)
+	b = wire.AppendArrayLen(b, len(m.Partitions), flexible)
+	for i := range m.Partitions {
+		b = m.Partitions[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TargetRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Member = r.String(flexible)
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Partitions = make([]TopicPartitionsRecord, n)
+		for i := range m.Partitions {
+			m.Partitions[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerChanged says that a member of the consumer protocol joined or says other things of
+// itself.
+type ConsumerChanged struct {
+	// The group.
+	Group string
+	// The member.
+	Consumer ConsumerRecord
+}
+
+// Default sets every field to its default.
+func (m *ConsumerChanged) Default() {
+	*m = ConsumerChanged{}
+	m.Consumer.Default()
+}
+
+func (m *ConsumerChanged) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = m.Consumer.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerChanged) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Consumer.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// StaticConsumerReplaced says that a static member came back under another id and has the place of
+// the one that left.
+type StaticConsumerReplaced struct {
+	// The group.
+	Group string
+	// The id that is gone.
+	Old string
+	// The id that has its place.
+	New string
+}
+
+// Default sets every field to its default.
+func (m *StaticConsumerReplaced) Default() {
+	*m = StaticConsumerReplaced{}
+}
+
+func (m *StaticConsumerReplaced) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendString(b, m.Old, flexible)
+	b = wire.AppendString(b, m.New, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *StaticConsumerReplaced) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Old = r.String(flexible)
+	m.New = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerRemoved says that a member of the consumer protocol left or was fenced.
+type ConsumerRemoved struct {
+	// The group.
+	Group string
+	// Its id.
+	Member string
+}
+
+// Default sets every field to its default.
+func (m *ConsumerRemoved) Default() {
+	*m = ConsumerRemoved{}
+}
+
+func (m *ConsumerRemoved) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendString(b, m.Member, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerRemoved) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Member = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// GroupEpochRaised says that members, subscriptions or topics changed, so that a new target is due.
+type GroupEpochRaised struct {
+	// The group.
+	Group string
+	// The new epoch.
+	Epoch int32
+	// What the members subscribe to, by name.
+	Topics []SubscribedTopicRecord
+	// Milliseconds that the shard had lived; of an empty group, retention counts from here.
+	Age int64
+}
+
+// Default sets every field to its default.
+func (m *GroupEpochRaised) Default() {
+	*m = GroupEpochRaised{}
+}
+
+func (m *GroupEpochRaised) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendInt32(b, m.Epoch)
+	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
+	for i := range m.Topics {
+		b = m.Topics[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendInt64(b, m.Age)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *GroupEpochRaised) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Epoch = r.Int32()
+	if n := r.ArrayLen(flexible, 22); n > 0 {
+		m.Topics = make([]SubscribedTopicRecord, n)
+		for i := range m.Topics {
+			m.Topics[i].readFrom(r, version, flexible)
+		}
+	}
+	m.Age = r.Int64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// TargetAssigned says what every member of a group is to have.
+type TargetAssigned struct {
+	// The group.
+	Group string
+	// The group epoch it is made for.
+	Epoch int32
+	// Who made it.
+	Assignor string
+	// By member.
+	Targets []TargetRecord
+}
+
+// Default sets every field to its default.
+func (m *TargetAssigned) Default() {
+	*m = TargetAssigned{}
+}
+
+func (m *TargetAssigned) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendInt32(b, m.Epoch)
+	b = wire.AppendString(b, m.Assignor, flexible)
+	b = wire.AppendArrayLen(b, len(m.Targets), flexible)
+	for i := range m.Targets {
+		b = m.Targets[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TargetAssigned) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Epoch = r.Int32()
+	m.Assignor = r.String(flexible)
+	if n := r.ArrayLen(flexible, 3); n > 0 {
+		m.Targets = make([]TargetRecord, n)
+		for i := range m.Targets {
+			m.Targets[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerReconciled says what a member has now, and on which epoch.
+type ConsumerReconciled struct {
+	// The group.
+	Group string
+	// Its id.
+	Member string
+	// Its epoch; -2: a static member that is away.
+	Epoch int32
+	// The epoch before.
+	Previous int32
+	// 0 has its target, 1 is to give up Revoking, 2 waits for what others have.
+	Stage int8
+	// What it may use, by topic id.
+	Assigned []TopicPartitionsRecord
+	// What it has to give up first, by topic id.
+	Revoking []TopicPartitionsRecord
+}
+
+// Default sets every field to its default.
+func (m *ConsumerReconciled) Default() {
+	*m = ConsumerReconciled{}
+}
+
+func (m *ConsumerReconciled) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendString(b, m.Member, flexible)
+	b = wire.AppendInt32(b, m.Epoch)
+	b = wire.AppendInt32(b, m.Previous)
+	b = wire.AppendInt8(b, m.Stage)
+	b = wire.AppendArrayLen(b, len(m.Assigned), flexible)
+	for i := range m.Assigned {
+		b = m.Assigned[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendArrayLen(b, len(m.Revoking), flexible)
+	for i := range m.Revoking {
+		b = m.Revoking[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerReconciled) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Member = r.String(flexible)
+	m.Epoch = r.Int32()
+	m.Previous = r.Int32()
+	m.Stage = r.Int8()
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Assigned = make([]TopicPartitionsRecord, n)
+		for i := range m.Assigned {
+			m.Assigned[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Revoking = make([]TopicPartitionsRecord, n)
+		for i := range m.Revoking {
+			m.Revoking[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerStateRecord is one member of the consumer protocol with all it has.
+type ConsumerStateRecord struct {
+	// What it says of itself.
+	Consumer ConsumerRecord
+	// Its epoch.
+	Epoch int32
+	// The epoch before.
+	Previous int32
+	// As in ConsumerReconciled.
+	Stage int8
+	// What it may use.
+	Assigned []TopicPartitionsRecord
+	// What it has to give up.
+	Revoking []TopicPartitionsRecord
+}
+
+// Default sets every field to its default.
+func (m *ConsumerStateRecord) Default() {
+	*m = ConsumerStateRecord{}
+	m.Consumer.Default()
+}
+
+func (m *ConsumerStateRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = m.Consumer.appendTo(b, version, flexible)
+	b = wire.AppendInt32(b, m.Epoch)
+	b = wire.AppendInt32(b, m.Previous)
+	b = wire.AppendInt8(b, m.Stage)
+	b = wire.AppendArrayLen(b, len(m.Assigned), flexible)
+	for i := range m.Assigned {
+		b = m.Assigned[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendArrayLen(b, len(m.Revoking), flexible)
+	for i := range m.Revoking {
+		b = m.Revoking[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerStateRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Consumer.readFrom(r, version, flexible)
+	m.Epoch = r.Int32()
+	m.Previous = r.Int32()
+	m.Stage = r.Int8()
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Assigned = make([]TopicPartitionsRecord, n)
+		for i := range m.Assigned {
+			m.Assigned[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 18); n > 0 {
+		m.Revoking = make([]TopicPartitionsRecord, n)
+		for i := range m.Revoking {
+			m.Revoking[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ConsumerGroupRecord is the part of a group that the consumer protocol has.
+type ConsumerGroupRecord struct {
+	// Its id.
+	Group string
+	// The group epoch.
+	Epoch int32
+	// By name.
+	Topics []SubscribedTopicRecord
+	// The epoch of the targets.
+	TargetEpoch int32
+	// Who made them.
+	Assignor string
+	// By member.
+	Targets []TargetRecord
+	// By id.
+	Consumers []ConsumerStateRecord
+}
+
+// Default sets every field to its default.
+func (m *ConsumerGroupRecord) Default() {
+	*m = ConsumerGroupRecord{}
+}
+
+func (m *ConsumerGroupRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendInt32(b, m.Epoch)
+	b = wire.AppendArrayLen(b, len(m.Topics), flexible)
+	for i := range m.Topics {
+		b = m.Topics[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendInt32(b, m.TargetEpoch)
+	b = wire.AppendString(b, m.Assignor, flexible)
+	b = wire.AppendArrayLen(b, len(m.Targets), flexible)
+	for i := range m.Targets {
+		b = m.Targets[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendArrayLen(b, len(m.Consumers), flexible)
+	for i := range m.Consumers {
+		b = m.Consumers[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ConsumerGroupRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	m.Epoch = r.Int32()
+	if n := r.ArrayLen(flexible, 22); n > 0 {
+		m.Topics = make([]SubscribedTopicRecord, n)
+		for i := range m.Topics {
+			m.Topics[i].readFrom(r, version, flexible)
+		}
+	}
+	m.TargetEpoch = r.Int32()
+	m.Assignor = r.String(flexible)
+	if n := r.ArrayLen(flexible, 3); n > 0 {
+		m.Targets = make([]TargetRecord, n)
+		for i := range m.Targets {
+			m.Targets[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 29); n > 0 {
+		m.Consumers = make([]ConsumerStateRecord, n)
+		for i := range m.Consumers {
+			m.Consumers[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all groups of a shard.
 type Snapshot struct {
 	// By id.
@@ -683,6 +1264,8 @@ type Snapshot struct {
 	Pending []TxnGroupRecord
 	// Milliseconds that the shard has lived.
 	Age int64
+	// Groups of the consumer protocol, by id.
+	Consumers []ConsumerGroupRecord
 }
 
 // Default sets every field to its default.
@@ -703,6 +1286,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 2 {
 		b = wire.AppendInt64(b, m.Age)
+	}
+	if version >= 3 {
+		b = wire.AppendArrayLen(b, len(m.Consumers), flexible)
+		for i := range m.Consumers {
+			b = m.Consumers[i].appendTo(b, version, flexible)
+		}
 	}
 	if flexible {
 		b = append(b, 0)
@@ -728,6 +1317,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 	if version >= 2 {
 		m.Age = r.Int64()
+	}
+	if version >= 3 {
+		if n := r.ArrayLen(flexible, 14); n > 0 {
+			m.Consumers = make([]ConsumerGroupRecord, n)
+			for i := range m.Consumers {
+				m.Consumers[i].readFrom(r, version, flexible)
+			}
+		}
 	}
 	if flexible {
 		r.SkipTags()
@@ -758,6 +1355,24 @@ func (TxnOffsetsStored) isDurable() {}
 func (TxnOffsetsSettled) isEvent()   {}
 func (TxnOffsetsSettled) isDurable() {}
 
+func (ConsumerChanged) isEvent()   {}
+func (ConsumerChanged) isDurable() {}
+
+func (StaticConsumerReplaced) isEvent()   {}
+func (StaticConsumerReplaced) isDurable() {}
+
+func (ConsumerRemoved) isEvent()   {}
+func (ConsumerRemoved) isDurable() {}
+
+func (GroupEpochRaised) isEvent()   {}
+func (GroupEpochRaised) isDurable() {}
+
+func (TargetAssigned) isEvent()   {}
+func (TargetAssigned) isDurable() {}
+
+func (ConsumerReconciled) isEvent()   {}
+func (ConsumerReconciled) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -777,6 +1392,18 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 2), 2, true)
 	case TxnOffsetsSettled:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 291), 0), 0, true)
+	case ConsumerChanged:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 276), 0), 0, true)
+	case StaticConsumerReplaced:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 277), 0), 0, true)
+	case ConsumerRemoved:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 278), 0), 0, true)
+	case GroupEpochRaised:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 279), 0), 0, true)
+	case TargetAssigned:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 280), 0), 0, true)
+	case ConsumerReconciled:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 281), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("group: %T is not a durable event of this machine", e))
 	}
@@ -821,6 +1448,30 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TxnOffsetsSettled
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 276 && version >= 0 && version <= 0: // ConsumerChanged
+		var e ConsumerChanged
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 277 && version >= 0 && version <= 0: // StaticConsumerReplaced
+		var e StaticConsumerReplaced
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 278 && version >= 0 && version <= 0: // ConsumerRemoved
+		var e ConsumerRemoved
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 279 && version >= 0 && version <= 0: // GroupEpochRaised
+		var e GroupEpochRaised
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 280 && version >= 0 && version <= 0: // TargetAssigned
+		var e TargetAssigned
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 281 && version >= 0 && version <= 0: // ConsumerReconciled
+		var e ConsumerReconciled
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("group: event id %d version %d is unknown to this program", id, version)
 	}
@@ -832,14 +1483,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
+	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 2) {
+	if r.Err() == nil && (version < 0 || version > 3) {
 		return fmt.Errorf("group: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

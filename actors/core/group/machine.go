@@ -38,6 +38,11 @@ func (s *State) snapshot() []byte {
 			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader, Members: c.members, Offsets: c.sorted(),
 			EmptyAge: c.emptyAge})
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		if g := s.groups[name].consumers; g != nil {
+			out.Consumers = append(out.Consumers, g.record(name))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.pending)) {
 		out.Pending = append(out.Pending, TxnGroupRecord{Group: name, Offsets: s.pending[name]})
 	}
@@ -58,6 +63,9 @@ func restore(_ string, b []byte) (*State, error) {
 		for _, o := range g.Offsets {
 			s.put(c, o)
 		}
+	}
+	for _, g := range in.Consumers {
+		s.restoreConsumers(g)
 	}
 	for _, g := range in.Pending {
 		s.hold(g.Group, g.Offsets)

@@ -53,6 +53,16 @@ func (s *State) commit(c OffsetCommit, now core.Now) outcome {
 // checkCommit lets members of the current generation commit, also while they are asked to join again
 // (that is when they hand over), and simple consumers as long as nobody is a member (K2).
 func (s *State) checkCommit(c OffsetCommit, now int64) perr.Code {
+	if hard := s.groups[c.Group]; hard != nil && hard.consumers != nil && s.live[c.Group] == nil {
+		switch g := hard.consumers; {
+		case c.Generation < 0 && len(g.members) == 0:
+			return 0
+		case g.members[c.MemberID] != nil && !c.KnowsGroupNotFound:
+			return perr.UnsupportedVersion // epochs have no meaning before v9
+		default:
+			return g.checkCommit(c.MemberID, c.Generation)
+		}
+	}
 	l := s.live[c.Group]
 	if l == nil {
 		if s.groups[c.Group] == nil {
@@ -93,6 +103,13 @@ func (s *State) fetch(c OffsetFetch) outcome {
 	stored := s.groups[c.Group]
 	if stored == nil {
 		stored = newCommitted() // K1: never seen is not an error
+	}
+	if g := stored.consumers; g != nil && s.live[c.Group] == nil && c.MemberID != nil {
+		if out.Code = g.checkCommit(*c.MemberID, c.Epoch); out.Code != 0 {
+			var oc outcome
+			answer(&oc, out)
+			return oc
+		}
 	}
 	if c.Topics == nil {
 		for _, o := range stored.sorted() {

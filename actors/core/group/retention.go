@@ -47,9 +47,13 @@ func (s *State) expireGroup(name string, now core.Now, age int64) []Event {
 	c, l := s.groups[name], s.current(name, now.Mono)
 	var events []Event
 	gone := OffsetsRemoved{Group: name, Expired: true}
+	subscribed := l.subscribed
+	if s.hasConsumers(name) {
+		subscribed = c.consumers.subscribed
+	}
 	if l.mayExpire() {
 		for _, o := range c.sorted() {
-			if age-c.unusedSince(l, o) >= s.settings.RetentionMs && !(keepSubscribedOffsets && l.subscribed(o.Topic)) &&
+			if age-c.unusedSince(l, o) >= s.settings.RetentionMs && !(keepSubscribedOffsets && subscribed(o.Topic)) &&
 				!s.unstable(name, position{o.Topic, o.Partition}) {
 				gone.Positions = append(gone.Positions, PositionRecord{Topic: o.Topic, Partition: o.Partition})
 			}
@@ -58,7 +62,7 @@ func (s *State) expireGroup(name string, now core.Now, age int64) []Event {
 	if len(gone.Positions) > 0 {
 		events = append(events, gone)
 	}
-	if len(gone.Positions) == len(c.offsets) && l.phase == Empty && len(l.pending) == 0 && len(s.pending[name]) == 0 {
+	if len(gone.Positions) == len(c.offsets) && l.phase == Empty && len(l.pending) == 0 && !s.hasConsumers(name) && len(s.pending[name]) == 0 {
 		events = append(events, GroupDeleted{Group: name, Expired: true})
 	}
 	return events
@@ -76,7 +80,7 @@ func (l *live) mayExpire() bool {
 // unusedSince is the age of the shard from which the retention of an offset counts: when the last member went, and for
 // what was committed from outside since, and for groups that never had members, when it was committed.
 func (c *committed) unusedSince(l *live, o OffsetRecord) int64 {
-	if l.phase == Empty && c.protocolType != "" {
+	if l.phase == Empty && (c.protocolType != "" || c.consumers != nil && len(c.consumers.members) == 0) {
 		return max(c.emptyAge, o.Age)
 	}
 	return o.Age

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/assignor"
 )
 
 var update = flag.Bool("update", false, "write what the scripts answer into them")
@@ -117,8 +118,13 @@ func (s *script) line(line string) []Effect {
 	}
 	if words[0] == "settings" {
 		s.settings.InitialDelayMs, s.settings.MaxSize = a.num("delay", 0), int32(a.num("max", 0))
+		s.settings.ConsumerMaxSize = s.settings.MaxSize
 		s.settings.RetentionMs, s.settings.RetentionCheckMs = a.num("retention", 604_800_000), a.num("check", 600_000)
 		return s.do(Resume{Settings: s.settings})
+	}
+	if words[0] == "topics" {
+		s.topics(words[1:]...)
+		return nil
 	}
 	s.refs = append(s.refs, words[1])
 	return s.do(s.command(words[0], core.RequestID(len(s.refs)-1), words[1], a))
@@ -188,7 +194,7 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 		}
 		return c
 	case "fetch":
-		c := OffsetFetch{Ref: ref, Group: group}
+		c := OffsetFetch{Ref: ref, Group: group, MemberID: a.optional("member"), Epoch: int32(a.num("epoch", -1))}
 		for o := range strings.SplitSeq(a["at"], ",") {
 			if topic, p, given := strings.Cut(o, "/"); given {
 				n, _ := strconv.Atoi(p)
@@ -196,6 +202,30 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 			}
 		}
 		return c
+	case "hear":
+		c := ConsumerBeat{Ref: ref, Group: group, MemberID: a["member"], Epoch: int32(a.num("epoch", 0)), InstanceID: a.optional("inst"),
+			RebalanceMs: a.num("rebalance", -1), Regex: a.optional("regex"), Assignor: a.optional("assignor"), ClientID: "c", ClientHost: "/h", Image: s.image}
+		if topics, given := a["topics"]; given {
+			c.Topics = strings.FieldsFunc(topics, func(r rune) bool { return r == '+' })
+			if c.Topics == nil {
+				c.Topics = []string{}
+			}
+		}
+		if owned, given := a["owns"]; given {
+			lists := map[core.TopicID][]int32{}
+			for _, o := range strings.FieldsFunc(owned, func(r rune) bool { return r == ',' }) {
+				topic, p, _ := strings.Cut(o, "/")
+				n, _ := strconv.Atoi(p)
+				lists[topicID(topic)] = append(lists[topicID(topic)], int32(n))
+			}
+			c.Owned = assignor.SetOf(lists)
+		}
+		if _, first := a["first"]; first { // what clients say of themselves when they join
+			c.RebalanceMs, c.Owned = a.num("rebalance", 30_000), assignor.Partitions{}
+		}
+		return c
+	case "describe-consumers":
+		return DescribeConsumers{Ref: ref, Group: group}
 	case "delete":
 		return DeleteGroup{Ref: ref, Group: group}
 	case "offset-delete":

@@ -1,4 +1,6 @@
-// Package group is the classic consumer group protocol, one shard of groups at a time.
+// Package group is consumer groups, one shard of them at a time: the classic protocol (join.go to session.go) and the
+// consumer protocol of KIP-848 (beat.go, consumers.go, reconcile.go, target.go). They are one machine because a group is
+// of one kind at a time, keeps its offsets when the kind changes, and is listed, deleted and expired either way.
 package group
 
 import (
@@ -30,8 +32,9 @@ type State struct {
 
 	settings Settings
 	live     map[string]*live
-	held     int64 // bytes of live, by bounds.go; follows from it
-	armed    int64 // mono ns of the earliest outstanding Tick; 0: none
+	beats    map[string]*beats // of groups of the consumer protocol
+	held     int64             // bytes of live, by bounds.go; follows from it
+	armed    int64             // mono ns of the earliest outstanding Tick; 0: none
 
 	looked              bool // since Resume, at lookedAt (mono ns), when the shard had lived lookedAge ms
 	lookedAt, lookedAge int64
@@ -45,7 +48,8 @@ type committed struct {
 	protocol     string
 	leader       string
 	members      []MemberRecord
-	emptyAge     int64 // of the shard, when the last member went
+	emptyAge     int64      // of the shard, when the last member went
+	consumers    *consumers // nil: a classic group
 	offsets      map[position]OffsetRecord
 }
 
@@ -92,7 +96,7 @@ const ms = int64(1_000_000)
 const newMemberJoin = 300_000 * ms
 
 func newState() *State {
-	return &State{groups: map[string]*committed{}, pending: map[string][]TxnOffsetRecord{}, settings: DefaultSettings(), live: map[string]*live{}}
+	return &State{groups: map[string]*committed{}, pending: map[string][]TxnOffsetRecord{}, settings: DefaultSettings(), live: map[string]*live{}, beats: map[string]*beats{}}
 }
 
 func newCommitted() *committed { return &committed{offsets: map[position]OffsetRecord{}} }

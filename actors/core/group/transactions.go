@@ -93,6 +93,16 @@ func (s *State) checkTxnCommit(c TxnOffsetCommit, now int64) perr.Code {
 		}
 		return perr.IllegalGeneration
 	}
+	if hard := s.groups[c.Group]; hard != nil && hard.consumers != nil && s.live[c.Group] == nil {
+		switch code := hard.consumers.checkCommit(c.MemberID, c.Generation); {
+		case c.Generation < 0 && len(hard.consumers.members) == 0:
+			return 0
+		case code == perr.StaleMemberEpoch:
+			return perr.IllegalGeneration // what producers understand
+		default:
+			return code
+		}
+	}
 	l := s.current(c.Group, now)
 	if c.Generation < 0 && l.phase == Empty {
 		return 0

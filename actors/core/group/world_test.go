@@ -2,12 +2,16 @@ package group
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/assignor"
+	"lockstep/actors/core/image"
 )
 
 // world drives a shard as the shell does, with a clock of its own, keeps what a journal would keep, and
@@ -22,10 +26,11 @@ type world struct {
 	snapshot []byte
 	covered  int
 	settings Settings
+	image    *image.Image
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, s: Machine().Init(""), settings: DefaultSettings()}
+	return &world{t: t, s: Machine().Init(""), settings: DefaultSettings(), image: &image.Image{}}
 }
 
 func (s *State) clone() *State {
@@ -33,6 +38,10 @@ func (s *State) clone() *State {
 		looked: s.looked, lookedAt: s.lookedAt, lookedAge: s.lookedAge}
 	for name, l := range s.live {
 		c.live[name] = l.clone()
+	}
+	c.beats = map[string]*beats{}
+	for name, b := range s.beats {
+		c.beats[name] = &beats{session: maps.Clone(b.session), rebalance: maps.Clone(b.rebalance), looked: b.looked}
 	}
 	return c
 }
@@ -66,9 +75,14 @@ func (w *world) do(cmd Command) []Effect {
 	return out.Late
 }
 
-// check: what holds in every state of a live group.
+// check: what holds in every state of a group.
 func (w *world) check() {
 	w.t.Helper()
+	for name, c := range w.s.groups {
+		if c.consumers != nil {
+			w.checkConsumers(name, c.consumers)
+		}
+	}
 	for name, l := range w.s.live {
 		if (len(l.members) == 0) != (l.phase == Empty) && len(l.pending) == 0 {
 			w.t.Fatalf("group %s: %d members, %s", name, len(l.members), l.phase)
@@ -89,6 +103,76 @@ func (w *world) check() {
 		}
 		if at := l.earliest(); at != 0 && (w.s.armed == 0 || w.s.armed > at) {
 			w.t.Fatalf("group %s is due at %d, the timer is armed for %d", name, at, w.s.armed)
+		}
+	}
+}
+
+// topics makes the topics that exist, with their partitions, as "t:3 u:1"; ids follow from names, "t'" is t made anew.
+func (w *world) topics(list ...string) {
+	img := &image.Image{Version: w.image.Version + 1, Topics: map[core.TopicID]*image.Topic{}, Names: map[string]core.TopicID{}}
+	for _, one := range list {
+		name, n, _ := strings.Cut(one, ":")
+		id := topicID(name)
+		count, err := strconv.Atoi(n)
+		if err != nil {
+			w.t.Fatal(one, err)
+		}
+		name = strings.TrimSuffix(name, "'")
+		img.Names[name] = id
+		img.Topics[id] = &image.Topic{ID: id, Name: name, Partitions: make([]image.Partition, count)}
+	}
+	w.image = img
+}
+
+func topicID(name string) (id core.TopicID) {
+	copy(id[:], name)
+	return id
+}
+
+// shown renders partitions as "t[0 1] u[2]".
+func shown(set assignor.Partitions) string {
+	var list []string
+	for id, partitions := range set {
+		list = append(list, strings.TrimRight(string(id[:]), "\x00")+fmt.Sprint(partitions))
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+func (w *world) checkConsumers(name string, g *consumers) {
+	w.t.Helper()
+	owners := map[core.PartitionID]string{}
+	for id, m := range g.members {
+		if m.said.Member != id || m.said.Instance != nil && g.statics[*m.said.Instance] != id {
+			w.t.Fatalf("group %s: member %+v is filed under %s, statics %v", name, m.said, id, g.statics)
+		}
+		if m.epoch > g.epoch || g.targetEpoch > g.epoch || m.assigned.Meets(m.revoking) || (m.stage == unrevoked) != (m.revoking.Len() > 0) {
+			w.t.Fatalf("group %s: member %s on epoch %d of %d (target %d), stage %d, has %v, gives up %v", name, id, m.epoch, g.epoch, g.targetEpoch, m.stage, m.assigned, m.revoking)
+		}
+		if b := w.s.beats[name]; w.s.looked && (b == nil || b.session[id] == 0 || m.stage == unrevoked && b.rebalance[id] == 0) {
+			w.t.Fatalf("group %s: nobody will ever look for member %s (stage %d)", name, id, m.stage)
+		}
+		for t, list := range m.assigned.Or(m.revoking) {
+			for _, p := range list {
+				at := core.PartitionID{Topic: t, Index: p}
+				if other := owners[at]; other != "" {
+					w.t.Fatalf("group %s: %s and %s both have %s[%d]", name, other, id, t[:2], p)
+				}
+				owners[at] = id
+			}
+		}
+	}
+	if !maps.Equal(owners, g.owners) {
+		w.t.Fatalf("group %s: owners %v, by members %v", name, g.owners, owners)
+	}
+	if b := w.s.beats[name]; b != nil {
+		if at := b.earliest(); at != 0 && (w.s.armed == 0 || w.s.armed > at) {
+			w.t.Fatalf("group %s is due at %d, the timer is armed for %d", name, at, w.s.armed)
+		}
+		for id := range b.session {
+			if g.members[id] == nil {
+				w.t.Fatalf("group %s: the session of %s, which is gone", name, id)
+			}
 		}
 	}
 }
@@ -176,6 +260,21 @@ func render(e Effect, ref func(core.RequestID) string) string {
 		out := fmt.Sprintf("%s: fetched %s", ref(e.Ref), e.Code.Name())
 		for _, o := range e.Offsets {
 			out += fmt.Sprintf(" %s/%d@%d:%d%q", o.Topic, o.Partition, o.Offset, o.LeaderEpoch, o.Metadata)
+		}
+		return out
+	case ConsumerBeaten:
+		if e.Code != 0 {
+			return fmt.Sprintf("%s: heard %s %s", ref(e.Ref), e.Code.Name(), e.Text)
+		}
+		out := fmt.Sprintf("%s: heard %s epoch=%d", ref(e.Ref), e.MemberID, e.Epoch)
+		if e.Assigned {
+			out += " has " + shown(e.Assignment)
+		}
+		return strings.TrimRight(out, " ")
+	case ConsumersDescribed:
+		out := fmt.Sprintf("%s: described found=%v %s epoch=%d target=%d %s", ref(e.Ref), e.Found, e.State, e.Epoch, e.TargetEpoch, e.Assignor)
+		for _, m := range e.Members {
+			out += fmt.Sprintf(" [%s%s epoch=%d has %s wants %s]", m.Said.Member, instance(m.Said.Instance), m.Epoch, shown(m.Assigned), shown(m.Target))
 		}
 		return out
 	case Deleted:
