@@ -10,6 +10,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
+	"lockstep/actors/core/group"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/perr"
@@ -27,11 +28,13 @@ const clusterMirror kmsg.ConfigResourceType = 64
 
 func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *Slot) {
 	r.Resources = mergeResources(r.Resources)
-	if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
-		slot.Reply(f.answerConfigs(r, nil))
-		return
-	}
-	f.withMirrors(func(all []mirror.Description) { slot.Reply(f.answerConfigs(r, all)) })
+	f.withGroups(r.Resources, func(groups map[string]group.Configured) {
+		if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
+			slot.Reply(f.answerConfigs(r, nil, groups))
+			return
+		}
+		f.withMirrors(func(all []mirror.Description) { slot.Reply(f.answerConfigs(r, all, groups)) })
+	})
 }
 
 // mergeResources makes one question of those about the same resource: each would be answered with every setting, fifty
@@ -60,7 +63,7 @@ func mergeResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.Describe
 	return merged
 }
 
-func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.Description) *kmsg.DescribeConfigsResponse {
+func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.Description, groups map[string]group.Configured) *kmsg.DescribeConfigsResponse {
 	resp := r.ResponseKind().(*kmsg.DescribeConfigsResponse)
 	resp.Resources = make([]kmsg.DescribeConfigsResponseResource, len(r.Resources))
 	img := f.broker.Image()
@@ -68,7 +71,7 @@ func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.D
 		out := &resp.Resources[i]
 		*out = kmsg.NewDescribeConfigsResponseResource()
 		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
-		list, code, why := f.settingsOf(img, rr, mirrors)
+		list, code, why := f.settingsOf(img, rr, mirrors, groups)
 		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 		for _, s := range list {
 			if rr.ConfigNames == nil || slices.Contains(rr.ConfigNames, s.Name) {
@@ -79,7 +82,7 @@ func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.D
 	return resp
 }
 
-func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResource, mirrors []mirror.Description) ([]setting, perr.Code, string) {
+func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResource, mirrors []mirror.Description, groups map[string]group.Configured) ([]setting, perr.Code, string) {
 	var list []setting
 	switch rr.ResourceType {
 	case kmsg.ConfigResourceTypeTopic:
@@ -111,10 +114,12 @@ func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResou
 		nats := f.brokerSetting(controller.Setting{Name: natsURL, Type: controller.String,
 			Meaning: "Where mirrors of other clusters reach this cluster's NATS; empty: over the Kafka port only."})
 		return append(list, nats), perr.None, ""
+	case kmsg.ConfigResourceTypeGroupConfig:
+		return settingsOfGroup(groups, rr.ResourceName)
 	case clusterMirror:
 		return mirrorSettings(mirrors, core.MirrorName(rr.ResourceName))
 	default:
-		return nil, perr.InvalidRequest, fmt.Sprintf("resource type %d has no settings here; topics (2), brokers (4) and mirrors (64) have", rr.ResourceType)
+		return nil, perr.InvalidRequest, fmt.Sprintf("resource type %d has no settings here; topics (2), brokers (4), groups (32) and mirrors (64) have", rr.ResourceType)
 	}
 }
 

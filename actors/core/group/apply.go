@@ -66,6 +66,8 @@ func apply(s *State, ev Event) {
 		s.beatsOf(ev.Group).looked = ev.looked
 	case ConsumerHeard:
 		s.heard(ev)
+	case GroupConfigured:
+		s.configured(ev)
 	case ShardAged:
 		s.age = max(s.age, ev.Age)
 	case SettingsChanged:

@@ -14,6 +14,9 @@ import (
 // patternsEvery is how often patterns are matched with all names while the image changes, ms; as in Kafka.
 const patternsEvery = 10_000
 
+// maxPatterns is how many different patterns a group may have: each is matched with every name.
+const maxPatterns = 32
+
 // beat is one decision about a heartbeat of the consumer protocol.
 type beat struct {
 	req ConsumerBeat
@@ -81,7 +84,7 @@ func (b *beat) live() {
 		b.event(ConsumerReconciled{Group: b.req.Group, Member: after.said.Member, Epoch: after.epoch, Previous: after.previous,
 			Stage: int8(after.stage), Assigned: records(after.assigned), Revoking: records(after.revoking)})
 	}
-	seen := ConsumerHeard{Group: b.req.Group, Member: after.said.Member, Session: b.now.Mono + b.s.settings.ConsumerSessionMs*ms, Rebalance: b.deadline(m, after)}
+	seen := ConsumerHeard{Group: b.req.Group, Member: after.said.Member, Session: b.now.Mono + b.s.session(b.req.Group), Rebalance: b.deadline(m, after)}
 	b.event(seen)
 	first := seen.Session
 	if seen.Rebalance > 0 {
@@ -90,7 +93,8 @@ func (b *beat) live() {
 	b.s.arm(&b.out, first)
 	// Whoever comes with the epoch before has missed an answer.
 	full := b.req.Epoch == joining || b.req.Epoch != m.epoch || b.req.RebalanceMs >= 0 && (b.req.Topics != nil || b.req.Regex != nil) && b.req.Owned != nil
-	reply := ConsumerBeaten{Ref: b.req.Ref, MemberID: after.said.Member, Epoch: after.epoch, HeartbeatMs: b.s.settings.HeartbeatMs}
+	_, every := b.s.settings.of(b.s.configs[b.req.Group])
+	reply := ConsumerBeaten{Ref: b.req.Ref, MemberID: after.said.Member, Epoch: after.epoch, HeartbeatMs: every}
 	if full || !after.assigned.Equal(m.assigned) {
 		reply.Assignment, reply.Assigned = after.assigned, true
 	}
@@ -199,6 +203,9 @@ func (b *beat) tooMuch(m, before *consumer, joined bool) (perr.Code, string) {
 	}
 	if limit := int(b.s.settings.MaxMemberBytes); boundGroups && said > limit {
 		return perr.InvalidRequest, fmt.Sprintf("the subscription of a member of group %s has %d bytes, lockstep.group.member.max.bytes is %d: subscribe to less, or raise it", b.req.Group, said, limit)
+	}
+	if boundGroups && m.said.Regex != before.said.Regex && len(subscriptionsOf(b.with(m, "")).patterns) > maxPatterns {
+		return perr.InvalidRequest, fmt.Sprintf("the members of group %s have %d patterns already: let them subscribe by the same ones", b.req.Group, maxPatterns)
 	}
 	more := m.bytes()
 	if !joined {

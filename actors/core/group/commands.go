@@ -19,24 +19,28 @@ type Resume struct{ Settings Settings }
 
 // Settings are the broker settings the groups obey. Kafka's names are in the comments.
 type Settings struct {
-	InitialDelayMs    int64 // group.initial.rebalance.delay.ms; 0: an empty group completes at once
-	MinSessionMs      int64 // group.min.session.timeout.ms
-	MaxSessionMs      int64 // group.max.session.timeout.ms
-	MaxSize           int32 // group.max.size; 0: unlimited
-	ConsumerSessionMs int64 // group.consumer.session.timeout.ms
-	HeartbeatMs       int64 // group.consumer.heartbeat.interval.ms
-	ConsumerMaxSize   int32 // group.consumer.max.size; 0: unlimited
-	MaxMetadataBytes  int32 // offset.metadata.max.bytes
-	MaxMemberBytes    int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
-	RetentionMs       int64 // offsets.retention.minutes
-	RetentionCheckMs  int64 // offsets.retention.check.interval.ms
-	MaxShardBytes     int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
+	InitialDelayMs       int64 // group.initial.rebalance.delay.ms; 0: an empty group completes at once
+	MinSessionMs         int64 // group.min.session.timeout.ms
+	MaxSessionMs         int64 // group.max.session.timeout.ms
+	MaxSize              int32 // group.max.size; 0: unlimited
+	ConsumerSessionMs    int64 // group.consumer.session.timeout.ms
+	HeartbeatMs          int64 // group.consumer.heartbeat.interval.ms
+	MinConsumerSessionMs int64 // group.consumer.min.session.timeout.ms, and so on: what a group may set
+	MaxConsumerSessionMs int64
+	MinHeartbeatMs       int64
+	MaxHeartbeatMs       int64
+	ConsumerMaxSize      int32 // group.consumer.max.size; 0: unlimited
+	MaxMetadataBytes     int32 // offset.metadata.max.bytes
+	MaxMemberBytes       int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
+	RetentionMs          int64 // offsets.retention.minutes
+	RetentionCheckMs     int64 // offsets.retention.check.interval.ms
+	MaxShardBytes        int64 // lockstep.group.shard.max.bytes: of members, and again of groups with their offsets
 }
 
 // DefaultSettings are Kafka's, as far as it has them.
 func DefaultSettings() Settings {
 	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096,
-		ConsumerSessionMs: 45_000, HeartbeatMs: 5_000,
+		ConsumerSessionMs: 45_000, HeartbeatMs: 5_000, MinConsumerSessionMs: 45_000, MaxConsumerSessionMs: 60_000, MinHeartbeatMs: 5_000, MaxHeartbeatMs: 15_000,
 		RetentionMs: 7 * 24 * 3_600_000, RetentionCheckMs: 600_000, MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
 }
 

@@ -26,7 +26,7 @@ func (b *beat) leave() {
 	}
 	if b.req.Epoch == away {
 		b.event(ConsumerReconciled{Group: b.req.Group, Member: m.said.Member, Epoch: away, Previous: m.epoch, Assigned: records(m.assigned)})
-		seen := ConsumerHeard{Group: b.req.Group, Member: m.said.Member, Session: b.now.Mono + b.s.settings.ConsumerSessionMs*ms}
+		seen := ConsumerHeard{Group: b.req.Group, Member: m.said.Member, Session: b.now.Mono + b.s.session(b.req.Group)}
 		b.event(seen)
 		b.s.arm(&b.out, seen.Session)
 	} else {
@@ -82,11 +82,12 @@ func (s *State) overdue(group string, now core.Now) []Event {
 
 // resumeConsumers gives every member of a group that was not heard yet a fresh session.
 func (s *State) resumeConsumers(group string, now core.Now, settings Settings) (events []Event, first int64) {
+	session, _ := settings.of(s.configs[group])
 	for _, m := range s.groups[group].consumers.inOrder() {
 		if b := s.beats[group]; b != nil && b.session[m.said.Member] != 0 {
 			continue
 		}
-		seen := ConsumerHeard{Group: group, Member: m.said.Member, Session: now.Mono + settings.ConsumerSessionMs*ms}
+		seen := ConsumerHeard{Group: group, Member: m.said.Member, Session: now.Mono + session*ms}
 		at := seen.Session
 		if m.stage == unrevoked {
 			seen.Rebalance = now.Mono + m.said.RebalanceMs*ms

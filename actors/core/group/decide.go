@@ -37,6 +37,10 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.consumerBeat(c, now)
 	case DescribeConsumers:
 		return s.describeConsumers(c)
+	case ConfigureGroup:
+		return s.configure(c)
+	case DescribeConfig:
+		return s.config(c)
 	case DeleteGroup:
 		return s.delete(c, now.Mono)
 	case DeleteOffsets:

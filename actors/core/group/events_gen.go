@@ -1117,6 +1117,76 @@ func (m *ConsumerReconciled) readFrom(r *wire.Reader, version int16, flexible bo
 	}
 }
 
+// GroupSettingRecord is one setting of a group.
+type GroupSettingRecord struct {
+	// By Kafka's name.
+	Name string
+	// As the operator gave it.
+	Value string
+}
+
+// Default sets every field to its default.
+func (m *GroupSettingRecord) Default() {
+	*m = GroupSettingRecord{}
+}
+
+func (m *GroupSettingRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Name, flexible)
+	b = wire.AppendString(b, m.Value, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *GroupSettingRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Name = r.String(flexible)
+	m.Value = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// GroupConfigured says which settings a group has of its own, whether it exists or not.
+type GroupConfigured struct {
+	// The group.
+	Group string
+	// All of them, by name; none: the broker's apply.
+	Settings []GroupSettingRecord
+}
+
+// Default sets every field to its default.
+func (m *GroupConfigured) Default() {
+	*m = GroupConfigured{}
+}
+
+func (m *GroupConfigured) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Group, flexible)
+	b = wire.AppendArrayLen(b, len(m.Settings), flexible)
+	for i := range m.Settings {
+		b = m.Settings[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *GroupConfigured) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Group = r.String(flexible)
+	if n := r.ArrayLen(flexible, 3); n > 0 {
+		m.Settings = make([]GroupSettingRecord, n)
+		for i := range m.Settings {
+			m.Settings[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // ConsumerStateRecord is one member of the consumer protocol with all it has.
 type ConsumerStateRecord struct {
 	// What it says of itself.
@@ -1266,6 +1336,8 @@ type Snapshot struct {
 	Age int64
 	// Groups of the consumer protocol, by id.
 	Consumers []ConsumerGroupRecord
+	// Settings of single groups, by group.
+	Configured []GroupConfigured
 }
 
 // Default sets every field to its default.
@@ -1291,6 +1363,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		b = wire.AppendArrayLen(b, len(m.Consumers), flexible)
 		for i := range m.Consumers {
 			b = m.Consumers[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 4 {
+		b = wire.AppendArrayLen(b, len(m.Configured), flexible)
+		for i := range m.Configured {
+			b = m.Configured[i].appendTo(b, version, flexible)
 		}
 	}
 	if flexible {
@@ -1323,6 +1401,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			m.Consumers = make([]ConsumerGroupRecord, n)
 			for i := range m.Consumers {
 				m.Consumers[i].readFrom(r, version, flexible)
+			}
+		}
+	}
+	if version >= 4 {
+		if n := r.ArrayLen(flexible, 3); n > 0 {
+			m.Configured = make([]GroupConfigured, n)
+			for i := range m.Configured {
+				m.Configured[i].readFrom(r, version, flexible)
 			}
 		}
 	}
@@ -1373,6 +1459,9 @@ func (TargetAssigned) isDurable() {}
 func (ConsumerReconciled) isEvent()   {}
 func (ConsumerReconciled) isDurable() {}
 
+func (GroupConfigured) isEvent()   {}
+func (GroupConfigured) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -1404,6 +1493,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 280), 0), 0, true)
 	case ConsumerReconciled:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 281), 0), 0, true)
+	case GroupConfigured:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 282), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("group: %T is not a durable event of this machine", e))
 	}
@@ -1472,6 +1563,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e ConsumerReconciled
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 282 && version >= 0 && version <= 0: // GroupConfigured
+		var e GroupConfigured
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("group: event id %d version %d is unknown to this program", id, version)
 	}
@@ -1483,14 +1578,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
+	return m.appendTo(wire.AppendInt16(b, 4), 4, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 3) {
+	if r.Err() == nil && (version < 0 || version > 4) {
 		return fmt.Errorf("group: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

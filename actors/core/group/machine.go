@@ -31,7 +31,7 @@ func encode(ev Event) (core.Entry, bool) {
 }
 
 func (s *State) snapshot() []byte {
-	out := Snapshot{Age: s.age}
+	out := Snapshot{Age: s.age, Configured: s.configRecords()}
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		c := s.groups[name]
 		out.Groups = append(out.Groups, GroupRecord{Group: name, Generation: c.generation, Assigned: c.assigned,
@@ -63,6 +63,9 @@ func restore(_ string, b []byte) (*State, error) {
 		for _, o := range g.Offsets {
 			s.put(c, o)
 		}
+	}
+	for _, g := range in.Configured {
+		s.configured(g)
 	}
 	for _, g := range in.Consumers {
 		s.restoreConsumers(g)

@@ -226,6 +226,21 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 		return c
 	case "describe-consumers":
 		return DescribeConsumers{Ref: ref, Group: group}
+	case "configure":
+		c := ConfigureGroup{Ref: ref, Group: group, Set: map[string]string{}}
+		_, c.DryRun = a["dry"]
+		for name, value := range a {
+			switch {
+			case !strings.Contains(name, "."):
+			case value == "-":
+				c.Delete = append(c.Delete, name)
+			default:
+				c.Set[name] = value
+			}
+		}
+		return c
+	case "config":
+		return DescribeConfig{Ref: ref, Group: group}
 	case "delete":
 		return DeleteGroup{Ref: ref, Group: group}
 	case "offset-delete":

@@ -277,6 +277,8 @@ func render(e Effect, ref func(core.RequestID) string) string {
 			out += fmt.Sprintf(" [%s%s epoch=%d has %s wants %s]", m.Said.Member, instance(m.Said.Instance), m.Epoch, shown(m.Assigned), shown(m.Target))
 		}
 		return out
+	case Configured:
+		return strings.TrimSpace(fmt.Sprintf("%s: configured %s %v over %v %s", ref(e.Ref), e.Code.Name(), e.Settings, e.Defaults, e.Text))
 	case Deleted:
 		return fmt.Sprintf("%s: deleted %s", ref(e.Ref), e.Code.Name())
 	case OffsetsDeleted:
