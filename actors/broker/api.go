@@ -51,6 +51,11 @@ func (c *Cluster) CreatePartitions(cmd controller.CreatePartitions, reply func(a
 	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
 }
 
+// AlterTopic is answered with controller.Done. Ref is filled in.
+func (c *Cluster) AlterTopic(cmd controller.AlterTopic, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
 // AcceptLoss is answered with controller.Done. Ref and Logs are filled in.
 func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
 	var logs []controller.ReplicaLog

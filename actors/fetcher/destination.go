@@ -27,6 +27,9 @@ type Destination interface {
 	RaiseEpoch(id core.PartitionID, min core.LeaderEpoch, reply func(ok bool))
 	// Tell hands a command to the mirror's actor.
 	Tell(name core.MirrorName, cmd mirror.Command)
+	// FollowsUnclean is mirror.support.unclean.leader.election as this cluster's topic has it now; set is false where it
+	// has no value of its own.
+	FollowsUnclean(id core.TopicID) (value, set bool)
 	// Topic is what the newest image knows of a topic by name or by id, for the mirror to judge.
 	Topic(id core.TopicID, name string) mirror.LocalTopic
 }

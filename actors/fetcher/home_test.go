@@ -23,12 +23,13 @@ type home struct {
 	queue chan func()
 	ended chan struct{}
 
-	mu     sync.Mutex
-	logs   map[core.PartitionID]*homeLog
-	told   []mirror.Command
-	cursor int // of await
-	news   *sync.Cond
-	hold   chan struct{} // when set, answers wait for it
+	mu                  sync.Mutex
+	logs                map[core.PartitionID]*homeLog
+	told                []mirror.Command
+	cursor              int // of await
+	news                *sync.Cond
+	hold                chan struct{} // when set, answers wait for it
+	follows, followsSet bool          // mirror.support.unclean.leader.election of the topic here
 }
 
 type homeLog struct {
@@ -222,6 +223,12 @@ func (h *home) Tell(_ core.MirrorName, cmd mirror.Command) {
 	h.told = append(h.told, cmd)
 	h.news.Broadcast()
 	h.mu.Unlock()
+}
+
+func (h *home) FollowsUnclean(core.TopicID) (value, set bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.follows, h.followsSet
 }
 
 func (h *home) Topic(core.TopicID, string) mirror.LocalTopic { return mirror.LocalTopic{} }

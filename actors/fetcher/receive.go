@@ -220,9 +220,18 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 		f.ask(c, func(ref core.RequestID) partition.Command {
 			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch,
 				EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
-				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: c.FollowUnclean, Accept: c.Accept}
+				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: f.followsUnclean(c), Accept: c.Accept}
 		}, now)
 	}
+}
+
+// followsUnclean: the topic's own setting at this cluster decides, else the mirror's, or what was copied from the source.
+// It is read at the moment it matters, so that a change counts without a new session.
+func (f *fetcher) followsUnclean(c *cursor) bool {
+	if value, set := f.mirror.home().FollowsUnclean(c.ID.Topic); set && destinationDecidesUnclean {
+		return value
+	}
+	return c.FollowUnclean
 }
 
 // ask hands a command to the replica that leads at home; its answer comes through the inbox.

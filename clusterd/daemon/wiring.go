@@ -116,6 +116,15 @@ func (w *wiring) RaiseEpoch(id core.PartitionID, min core.LeaderEpoch, reply fun
 	})
 }
 
+func (w *wiring) FollowsUnclean(id core.TopicID) (value, set bool) {
+	t, known := w.cluster.Newest().Topic(id)
+	if !known {
+		return false, false
+	}
+	word, set := t.Config[mirror.FollowUncleanSetting]
+	return word == "true", set
+}
+
 func (w *wiring) Topic(id core.TopicID, name string) mirror.LocalTopic {
 	return w.cluster.LocalTopic(mirror.SourceTopic{ID: id, Name: name})
 }
@@ -126,6 +135,13 @@ type sources struct{}
 func (sources) Identify(ctx context.Context, config map[string]string) (core.ClusterID, error) {
 	s, err := discover(ctx, config, func(string) bool { return false })
 	return s.Cluster, err
+}
+
+func (sources) Check(config map[string]string) string {
+	if _, err := fetcher.ParseConfig(config); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (sources) Topics(ctx context.Context, config map[string]string, names, include, exclude []string) ([]mirror.SourceTopic, error) {

@@ -28,6 +28,8 @@ const sourcePatience = 10 * time.Second
 
 // Source asks the source cluster of a mirror. Its methods block: they run on goroutines of their own.
 type Source interface {
+	// Check says what is wrong with the settings of a mirror, "" if nothing is. It asks nobody.
+	Check(config map[string]string) string
 	// Identify returns the id of the cluster at the mirror's bootstrap servers.
 	Identify(ctx context.Context, config map[string]string) (core.ClusterID, error)
 	// Topics returns the topics whose names are in names or match one of include as a whole, without those

@@ -64,6 +64,7 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyListTransactions:          handler((*Front).listTransactions),
 		messages.KeyOffsetForLeaderEpoch:      handler((*Front).offsetForLeaderEpoch),
 		messages.KeyDescribeConfigs:           handler((*Front).describeConfigs),
+		messages.KeyIncrementalAlterConfigs:   handler((*Front).incrementalAlterConfigs),
 		messages.KeyCreatePartitions:          handler((*Front).createPartitions),
 		messages.KeyDeleteGroups:              handler((*Front).deleteGroups),
 		messages.KeyOffsetDelete:              handler((*Front).offsetDelete),

@@ -18,6 +18,13 @@ import (
 // askedSource asks a source over its Kafka port, as the daemon does.
 type askedSource struct{}
 
+func (askedSource) Check(config map[string]string) string {
+	if _, err := fetcher.ParseConfig(config); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 func (askedSource) Identify(ctx context.Context, config map[string]string) (core.ClusterID, error) {
 	s, err := discovered(ctx, config, func(string) bool { return false })
 	return s.Cluster, err

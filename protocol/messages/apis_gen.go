@@ -33,6 +33,7 @@ const (
 	KeyCreatePartitions          int16 = 37
 	KeyDeleteGroups              int16 = 42
 	KeyElectLeaders              int16 = 43
+	KeyIncrementalAlterConfigs   int16 = 44
 	KeyOffsetDelete              int16 = 47
 	KeyUpdateFeatures            int16 = 57
 	KeyDescribeCluster           int16 = 60
@@ -81,6 +82,7 @@ var apis = []API{
 	{Key: KeyCreatePartitions, Name: "CreatePartitions", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyDeleteGroups, Name: "DeleteGroups", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyElectLeaders, Name: "ElectLeaders", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
+	{Key: KeyIncrementalAlterConfigs, Name: "IncrementalAlterConfigs", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyOffsetDelete, Name: "OffsetDelete", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},

@@ -1,9 +1,12 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
@@ -126,32 +129,57 @@ func TestSourceULEBlocked(t *testing.T) {
 }
 
 // Source ULE Handling (sync mode): an unclean election loses records of the source. A mirror that is told to follow it
-// finds the point of divergence by the epochs, cuts there and copies the new leader's log.
+// finds the point of divergence by the epochs, cuts there and copies the new leader's log. One that is not keeps what the
+// source has lost, and an operator decides.
 func TestSourceULEHandling(t *testing.T) {
 	t.Parallel()
 	p := newTwo(t, process.Spec{}, single, 1, dc.Filters{})
-	createTopic(t, p.source, "unclean", 1, map[string]string{"unclean.leader.election.enable": "true", "min.insync.replicas": "1",
-		"mirror.support.unclean.leader.election": "true"})
-	p.destination.CreateMirror(t, "follows", p.source, "bootstrap.servers", p.road.Bootstrap(), "topic.properties.exclude", "min.insync.replicas")
+	createTopic(t, p.source, "unclean", 1, map[string]string{"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
+	createTopic(t, p.source, "kept", 1, map[string]string{"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
+	p.destination.CreateMirror(t, "follows", p.source, "bootstrap.servers", p.road.Bootstrap())
 	p.destination.StartSync(t, "follows", "unclean")
+	p.destination.StartSync(t, "follows", "kept")
 	p.destination.AwaitSync(t, "follows", "unclean")
+	p.destination.AwaitSync(t, "follows", "kept")
+	alterTopic(t, p.destination, "unclean", "mirror.support.unclean.leader.election", "true") // never copied from the source
 	p.source.MustProduce(t, "unclean", 0, "everywhere")
+	p.source.MustProduce(t, "kept", 0, "everywhere")
 	p.source.StopBroker(t, 3)
 	p.source.MustProduce(t, "unclean", 0, "not on broker 3")
+	p.source.MustProduce(t, "kept", 0, "not on broker 3")
 	p.source.StopBroker(t, 2)
 	p.source.MustProduce(t, "unclean", 0, "not on broker 2 either")
+	p.source.MustProduce(t, "kept", 0, "not on broker 2 either")
 	p.source.StopBroker(t, 1)
 	p.source.StartBroker(t, 3)
 	p.destination.AwaitTopic(t, "follows", "unclean", "cut to where the new leader's log parts", func(now dc.Described) bool {
 		return now.Partitions[0].DestinationOffset == 1
 	})
-	if n := p.source.Metric(t, "kafka_controller_controllerstats_uncleanleaderelections_total"); n != 1 {
+	if n := p.source.Metric(t, "kafka_controller_controllerstats_uncleanleaderelections_total"); n != 2 {
 		t.Errorf("%v unclean elections are counted", n)
+	}
+	p.destination.AwaitTopic(t, "follows", "kept", "DIVERGED: nobody allowed it to follow", func(now dc.Described) bool { return now.Phase == "DIVERGED" })
+	if seen := p.destination.Consume(t, "kept", 0); seen.HW < 2 || !seen.Has("not on broker 3") {
+		t.Errorf("the copy that may not be cut shows up to %d: %q", seen.HW, seen.Bytes)
 	}
 	p.destination.AwaitSync(t, "follows", "unclean")
 	p.source.MustProduce(t, "unclean", 0, "after the election")
 	p.source.SameLogAs(t, p.destination, "unclean", 1)
 	if seen := p.destination.Consume(t, "unclean", 0); !seen.Has("everywhere") || seen.Has("not on broker") {
 		t.Errorf("after the election the destination shows %q", seen.Bytes)
+	}
+}
+
+// alterTopic sets a topic's setting as kafka-configs.sh does.
+func alterTopic(t *testing.T, d *dc.Datacenter, topic, name, value string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), dc.Patience)
+	defer cancel()
+	results, err := kadm.NewClient(d.Admin.Kafka).AlterTopicConfigs(ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: name, Value: &value}}, topic)
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		t.Fatalf("set %s=%s of %s: %v", name, value, topic, err)
 	}
 }

@@ -37,6 +37,10 @@ func apply(s *State, ev Event) {
 			t.partitions = append(slices.Clone(t.partitions), ev.Partitions...)
 			s.placed += int64(len(ev.Partitions))
 		}
+	case TopicConfigured:
+		if t := s.topics[ev.Topic]; t != nil {
+			t.settings = ev.Settings
+		}
 	case FeaturesUpdated:
 		s.features = ev.Features
 	case ProducerIDsAllocated:

@@ -25,6 +25,8 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.raiseEpoch(c)
 	case CreatePartitions:
 		return s.createPartitions(c)
+	case AlterTopic:
+		return s.alterTopic(c)
 	case AcceptLoss:
 		return s.acceptLoss(c)
 	case UpdateFeatures:

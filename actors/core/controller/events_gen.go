@@ -501,6 +501,45 @@ func (m *TopicDeleted) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// TopicConfigured says that an operator changed overrides of a topic.
+type TopicConfigured struct {
+	// The topic.
+	Topic core.TopicID
+	// All overrides it has now, sorted by name.
+	Settings []SettingRecord
+}
+
+// Default sets every field to its default.
+func (m *TopicConfigured) Default() {
+	*m = TopicConfigured{}
+}
+
+func (m *TopicConfigured) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendArrayLen(b, len(m.Settings), flexible)
+	for i := range m.Settings {
+		b = m.Settings[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *TopicConfigured) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	if n := r.ArrayLen(flexible, 3); n > 0 {
+		m.Settings = make([]SettingRecord, n)
+		for i := range m.Settings {
+			m.Settings[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // ProducerIDsAllocated says that producer ids below Next are handed out.
 type ProducerIDsAllocated struct {
 	// Upper 31 bits of every id of this cluster.
@@ -752,6 +791,9 @@ func (TopicCreated) isDurable() {}
 func (TopicDeleted) isEvent()   {}
 func (TopicDeleted) isDurable() {}
 
+func (TopicConfigured) isEvent()   {}
+func (TopicConfigured) isDurable() {}
+
 func (ProducerIDsAllocated) isEvent()   {}
 func (ProducerIDsAllocated) isDurable() {}
 
@@ -774,6 +816,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 153), 0), 0, true)
 	case TopicDeleted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 154), 0), 0, true)
+	case TopicConfigured:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 156), 0), 0, true)
 	case ProducerIDsAllocated:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 155), 0), 0, true)
 	case PartitionsAdded:
@@ -810,6 +854,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 154 && version >= 0 && version <= 0: // TopicDeleted
 		var e TopicDeleted
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 156 && version >= 0 && version <= 0: // TopicConfigured
+		var e TopicConfigured
 		e.readFrom(&r, version, true)
 		out = e
 	case id == 155 && version >= 0 && version <= 0: // ProducerIDsAllocated

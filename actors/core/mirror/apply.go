@@ -41,7 +41,7 @@ func added(ev TopicAdded) *topic {
 	if Type(ev.Desired) == TypeSync {
 		r.Phase = int8(CatchingUp)
 	}
-	r.FollowUnclean = settings(ev.Config)["mirror.support.unclean.leader.election"] == "true"
+	r.FollowUnclean = settings(ev.Config)[FollowUncleanSetting] == "true"
 	for range ev.Count {
 		r.Partitions = append(r.Partitions, unmirrored)
 	}

@@ -19,6 +19,9 @@ const (
 // MinClassSetting is the setting, of a mirror or a topic, that names the lowest class that may become SYNC.
 const MinClassSetting = "lockstep.sync.min.class"
 
+// FollowUncleanSetting is the setting, of a mirror or a topic, that lets it follow its source through an unclean election.
+const FollowUncleanSetting = "mirror.support.unclean.leader.election"
+
 // String is the word people read.
 func (c Class) String() string {
 	if c == ClassReported {

@@ -53,7 +53,7 @@ func (w *turn) fetch() {
 	w.do(FetchTopic{
 		Mirror: w.s.name, Config: w.s.config, SourceCluster: w.s.source, Topic: w.t.Topic, Name: w.t.Name,
 		Partitions: int32(len(w.t.Partitions)), Session: w.t.Session, Mode: w.t.fetchMode(), Epoch: w.t.Epoch,
-		Incarnation: w.t.Incarnation, FollowUnclean: w.t.FollowUnclean, Accept: w.t.accepting(),
+		Incarnation: w.t.Incarnation, FollowUnclean: w.t.FollowUnclean || w.s.config[FollowUncleanSetting] == "true", Accept: w.t.accepting(),
 	})
 }
 

@@ -1,0 +1,187 @@
+package front
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/mirror"
+	"lockstep/actors/shell"
+	"lockstep/protocol/perr"
+)
+
+// IncrementalAlterConfigs v0–1: settings of topics, and of mirrors under the KIP's resource type 64. Those of brokers are
+// read at start. v1 is flexible. All changes of a resource are made, or none.
+
+func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
+	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(r.Resources))
+	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
+	for i := range r.Resources {
+		rr, out := &r.Resources[i], &resp.Resources[i]
+		*out = kmsg.NewIncrementalAlterConfigsResponseResource()
+		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
+		answer := func(code perr.Code, why string) {
+			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+			done()
+		}
+		twice := slices.ContainsFunc(r.Resources[:i], func(o kmsg.IncrementalAlterConfigsRequestResource) bool {
+			return o.ResourceType == rr.ResourceType && o.ResourceName == rr.ResourceName
+		})
+		switch {
+		case twice:
+			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
+		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:
+			f.alterTopic(rr, r.ValidateOnly, answer)
+		case rr.ResourceType == clusterMirror:
+			f.alterMirror(rr, r.ValidateOnly, answer)
+		default:
+			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2) and mirrors (64) can, and settings of brokers are given at start with --set", rr.ResourceType))
+		}
+	}
+}
+
+// altered applies the operations of a request to the settings now: 0 sets, 1 deletes, 2 appends to a list, 3 takes from it.
+func altered(now map[string]string, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) (set map[string]string, deleted []string, why string) {
+	set = map[string]string{}
+	for i, op := range ops {
+		if slices.ContainsFunc(ops[:i], func(o kmsg.IncrementalAlterConfigsRequestResourceConfig) bool { return o.Name == op.Name }) {
+			return nil, nil, fmt.Sprintf("%s is named twice", op.Name)
+		}
+		if op.Value == nil && op.Op != kmsg.IncrementalAlterConfigOpDelete {
+			return nil, nil, fmt.Sprintf("%s has no value", op.Name)
+		}
+		switch op.Op {
+		case kmsg.IncrementalAlterConfigOpSet:
+			set[op.Name] = *op.Value
+		case kmsg.IncrementalAlterConfigOpDelete:
+			deleted = append(deleted, op.Name)
+		case kmsg.IncrementalAlterConfigOpAppend, kmsg.IncrementalAlterConfigOpSubtract:
+			if s, known := controller.FindSetting(op.Name); !known || s.Type != controller.List {
+				return nil, nil, fmt.Sprintf("%s is not a list: it can be set or deleted", op.Name)
+			}
+			set[op.Name] = listed(now[op.Name], *op.Value, op.Op == kmsg.IncrementalAlterConfigOpAppend)
+		default:
+			return nil, nil, fmt.Sprintf("operation %d; 0 sets, 1 deletes, 2 appends, 3 subtracts", op.Op)
+		}
+	}
+	return set, deleted, ""
+}
+
+// listed is a list with items added, each once, or taken away.
+func listed(list, items string, add bool) string {
+	var now []string
+	if list != "" {
+		now = strings.Split(list, ",")
+	}
+	for item := range strings.SplitSeq(items, ",") {
+		had := slices.Contains(now, item)
+		if add && !had {
+			now = append(now, item)
+		} else if !add {
+			now = slices.DeleteFunc(now, func(o string) bool { return o == item })
+		}
+	}
+	return strings.Join(now, ",")
+}
+
+func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryRun bool, answer func(perr.Code, string)) {
+	topic, code := findTopic(f.broker.Image(), rr.ResourceName, core.TopicID{}, false)
+	if code != perr.None {
+		answer(code, code.Message())
+		return
+	}
+	set, deleted, why := altered(topic.Config, rr.Configs)
+	if why != "" {
+		answer(perr.InvalidConfig, "topic "+rr.ResourceName+": "+why)
+		return
+	}
+	f.cluster.AlterTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, func(reply any) {
+		switch e := reply.(type) {
+		case controller.Done:
+			if e.Code != perr.None || dryRun {
+				answer(e.Code, e.Text)
+				return
+			}
+			// Whoever asks this broker next sees what was answered.
+			f.whenConfigured(topic.ID, set, func() { answer(perr.None, "") })
+		case shell.Failed:
+			answer(perr.RequestTimedOut, e.Text)
+		default:
+			panic("front: unknown answer to AlterTopic")
+		}
+	})
+}
+
+// whenConfigured calls done when this broker's image has the settings, or after a second.
+func (f *Front) whenConfigured(id core.TopicID, set map[string]string, done func()) {
+	const step, steps = 5 * time.Millisecond, 200
+	var look func(n int)
+	look = func(n int) {
+		t, known := f.broker.Image().Topic(id)
+		there := !known
+		if known {
+			there = true
+			for name, value := range set {
+				there = there && t.Config[name] == value
+			}
+		}
+		if there || n == steps {
+			done()
+			return
+		}
+		time.AfterFunc(step, func() { look(n + 1) })
+	}
+	look(0)
+}
+
+// fixedMirrorSettings say whom a mirror follows, which never changes.
+var fixedMirrorSettings = []string{sourceClusterID}
+
+func (f *Front) alterMirror(rr *kmsg.IncrementalAlterConfigsRequestResource, dryRun bool, answer func(perr.Code, string)) {
+	name := core.MirrorName(rr.ResourceName)
+	f.withMirrors(func(all []mirror.Description) {
+		i := slices.IndexFunc(all, func(d mirror.Description) bool { return d.Mirror == name })
+		if i < 0 {
+			answer(perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in this cluster", name))
+			return
+		}
+		set, deleted, why := altered(all[i].Config, rr.Configs)
+		config := maps.Clone(all[i].Config)
+		maps.Copy(config, set)
+		for _, key := range deleted {
+			delete(config, key)
+		}
+		for _, key := range fixedMirrorSettings {
+			if config[key] != all[i].Config[key] {
+				why = fmt.Sprintf("%s cannot be changed: stop the mirror's topics and create another one", key)
+			}
+		}
+		if class, given := config[mirror.MinClassSetting]; given && why == "" {
+			why = controller.CheckTopicSetting(mirror.MinClassSetting, class)
+		}
+		if why == "" {
+			why = f.source.Check(config)
+		}
+		if why != "" || dryRun {
+			code := perr.InvalidConfig
+			if why == "" {
+				code = perr.None
+			}
+			answer(code, why)
+			return
+		}
+		f.cluster.Mirror(name, func(ref core.RequestID) mirror.Command {
+			return mirror.ConfigureMirror{Ref: ref, Config: config}
+		}, func(reply any) {
+			code, why := mirrorAnswer(reply)
+			answer(code, why)
+		})
+	})
+}

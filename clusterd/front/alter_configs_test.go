@@ -1,0 +1,103 @@
+package front
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/protocol/perr"
+)
+
+type op = kmsg.IncrementalAlterConfigsRequestResourceConfig
+
+func (h *house) alterConfigs(kind kmsg.ConfigResourceType, name string, dryRun bool, ops ...op) (perr.Code, string) {
+	h.t.Helper()
+	r := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	r.ValidateOnly = dryRun
+	rr := kmsg.NewIncrementalAlterConfigsRequestResource()
+	rr.ResourceType, rr.ResourceName, rr.Configs = kind, name, ops
+	r.Resources = append(r.Resources, rr)
+	out := h.raw(1, r, 1).(*kmsg.IncrementalAlterConfigsResponse).Resources[0]
+	why := ""
+	if out.ErrorMessage != nil {
+		why = *out.ErrorMessage
+	}
+	return perr.Code(out.ErrorCode), why
+}
+
+func (h *house) config(kind kmsg.ConfigResourceType, name, key string) string {
+	h.t.Helper()
+	r := kmsg.NewPtrDescribeConfigsRequest()
+	rr := kmsg.NewDescribeConfigsRequestResource()
+	rr.ResourceType, rr.ResourceName, rr.ConfigNames = kind, name, []string{key}
+	r.Resources = append(r.Resources, rr)
+	for _, c := range h.raw(1, r, 4).(*kmsg.DescribeConfigsResponse).Resources[0].Configs {
+		return *c.Value
+	}
+	return ""
+}
+
+func set(name, value string) op {
+	return op{Name: name, Op: kmsg.IncrementalAlterConfigOpSet, Value: &value}
+}
+
+func TestSettingsOfTopicsAreAltered(t *testing.T) {
+	h := newHouse(t, 1)
+	h.create("orders", 1, 1, nil)
+	const topic, follow = kmsg.ConfigResourceTypeTopic, "mirror.support.unclean.leader.election"
+	if code, why := h.alterConfigs(topic, "orders", false, set(follow, "true"), set("retention.ms", "1000")); code != 0 {
+		t.Fatal(code, why)
+	}
+	if a, b := h.config(topic, "orders", follow), h.config(topic, "orders", "retention.ms"); a != "true" || b != "1000" {
+		t.Errorf("shown %q and %q", a, b)
+	}
+	if code, _ := h.alterConfigs(topic, "orders", false, op{Name: follow, Op: kmsg.IncrementalAlterConfigOpDelete}); code != 0 || h.config(topic, "orders", follow) != "false" {
+		t.Errorf("deleted: %v, %q", code, h.config(topic, "orders", follow))
+	}
+	comma := "delete,compact"
+	if code, why := h.alterConfigs(topic, "orders", false, op{Name: "cleanup.policy", Op: kmsg.IncrementalAlterConfigOpAppend, Value: &comma}); code != 0 || h.config(topic, "orders", "cleanup.policy") != comma {
+		t.Errorf("appended: %v %s, %q", code, why, h.config(topic, "orders", "cleanup.policy"))
+	}
+	for _, bad := range []struct {
+		kind kmsg.ConfigResourceType
+		name string
+		ops  []op
+		code perr.Code
+		word string
+	}{
+		{topic, "nobody", []op{set("retention.ms", "1")}, perr.UnknownTopicOrPartition, ""},
+		{topic, "orders", []op{set("retention.ms", "soon")}, perr.InvalidConfig, "retention.ms"},
+		{topic, "orders", []op{set("retention.ms", "1"), set("retention.ms", "2")}, perr.InvalidConfig, "twice"},
+		{topic, "orders", []op{{Name: "retention.ms", Op: kmsg.IncrementalAlterConfigOpAppend, Value: &comma}}, perr.InvalidConfig, "not a list"},
+		{topic, "orders", []op{{Name: "retention.ms"}}, perr.InvalidConfig, "no value"},
+		{kmsg.ConfigResourceTypeBroker, "1", []op{set("num.partitions", "3")}, perr.InvalidRequest, "--set"},
+		{clusterMirror, "nobody", []op{set("fetch.max.bytes", "3")}, perr.UnknownClusterMirror, "nobody"},
+	} {
+		if code, why := h.alterConfigs(bad.kind, bad.name, false, bad.ops...); code != bad.code || !strings.Contains(why, bad.word) {
+			t.Errorf("%s %v: %v %q", bad.name, bad.ops, code, why)
+		}
+	}
+	if code, _ := h.alterConfigs(topic, "orders", true, set("retention.ms", "7")); code != 0 || h.config(topic, "orders", "retention.ms") != "1000" {
+		t.Errorf("dry run: %v, %q", code, h.config(topic, "orders", "retention.ms"))
+	}
+}
+
+// What a mirror was created with may be altered; whom it follows may not.
+func TestSettingsOfMirrorsAreAltered(t *testing.T) {
+	source, h := newHouseOf(t, "dc1", 1), newHouseOf(t, "dc2", 1)
+	if r := h.createMirror("dr", bootstrapServers, source.addrs[0], "fetch.max.bytes", "1000"); r.ErrorCode != 0 {
+		t.Fatal(perr.Code(r.ErrorCode), *r.ErrorMessage)
+	}
+	if code, why := h.alterConfigs(clusterMirror, "dr", false, set("mirror.replication.throttled.rate", "5000"), op{Name: "fetch.max.bytes", Op: kmsg.IncrementalAlterConfigOpDelete}); code != 0 {
+		t.Fatal(code, why)
+	}
+	if a, b := h.config(clusterMirror, "dr", "mirror.replication.throttled.rate"), h.config(clusterMirror, "dr", "fetch.max.bytes"); a != "5000" || b != "" {
+		t.Errorf("shown %q and %q", a, b)
+	}
+	for _, bad := range []op{set("source.cluster.id", "dc3"), set("mirror.replication.throttled.rate", "fast"), set("lockstep.sync.min.class", "best"), set(bootstrapServers, "")} {
+		if code, why := h.alterConfigs(clusterMirror, "dr", false, bad); code != perr.InvalidConfig || why == "" {
+			t.Errorf("%s=%s: %v %q", bad.Name, *bad.Value, code, why)
+		}
+	}
+}
