@@ -212,6 +212,9 @@ func verdict(e explanation) string {
 func reported(e *highwater.HighWatermarkAdvanced) string {
 	var names []string
 	for _, g := range e.Gates {
+		if g.Class == int8(mirror.ClassUnsynced) {
+			return "a cluster ran with durability=os, so what mirror " + string(g.Mirror) + " or the source held may have been in a page cache alone"
+		}
 		if g.Class == int8(mirror.ClassReported) {
 			names = append(names, string(g.Mirror))
 		}

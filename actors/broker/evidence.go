@@ -22,6 +22,7 @@ type Evidence struct {
 	Promised bool
 	// Partitions is how many the topic has. One that is made after T takes no ack before T.
 	Partitions int32
+	Unsynced   bool // this cluster runs with durability=os (R14)
 }
 
 // Evidence composes it. ok is false when the partition has no leader in the controller's newest epoch
@@ -47,7 +48,7 @@ func (c *Cluster) Evidence(id core.PartitionID) (e Evidence, ok bool) {
 		e.Partitions = int32(len(topic.Partitions))
 	}
 	ledger := c.Registrations()
-	e.LeaseMs, e.Promised = ledger.Lease, ledger.Promised
+	e.LeaseMs, e.Promised, e.Unsynced = ledger.Lease, ledger.Promised, c.options.Mirrors.Unsynced
 	for _, g := range gates.Gates {
 		if !checkLedgerForEvidence || ledger.Confirms(g.Key, id.Topic, g.Epoch) {
 			e.Gates = append(e.Gates, g)

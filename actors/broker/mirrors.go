@@ -58,7 +58,7 @@ func (c *Cluster) source(id core.TopicID) registration.Source {
 		return registration.Source{}
 	}
 	s := registration.Source{Known: true, Name: t.Name, Partitions: int32(len(t.Partitions)), Mirrored: orders.Role(img, id) != partition.Writable,
-		ProvenOnly: t.Config[mirror.MinClassSetting] == mirror.ClassProven.Setting()}
+		Unsynced: c.options.Mirrors.Unsynced, ProvenOnly: t.Config[mirror.MinClassSetting] == mirror.ClassProven.Setting()}
 	if m, mirrored := img.Mirrors[id]; mirrored && !s.Mirrored {
 		s.Era = m.Era
 	}

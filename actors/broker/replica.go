@@ -12,6 +12,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/image"
 	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
@@ -177,7 +178,7 @@ func (r *Replica) tellRole() {
 	}
 	r.sentEpoch = max(r.sentEpoch, p.LeaderEpoch)
 	r.partition.Tell(orders.Lead(img, r.id, p))
-	r.highwater.Tell(orders.Applied(img, r.id, p))
+	r.highwater.Tell(r.applied(img, p))
 	for _, from := range p.Replicas {
 		if join, waits := r.early[from]; waits && join.Epoch <= r.sentEpoch {
 			delete(r.early, from)
@@ -205,8 +206,15 @@ func (r *Replica) tellImage() {
 	defer r.telling.Unlock()
 	img := r.broker.Image()
 	if p, known := img.Partition(r.id); known && p.Leader == r.broker.id {
-		r.highwater.Tell(orders.Applied(img, r.id, p))
+		r.highwater.Tell(r.applied(img, p))
 	}
+}
+
+// applied is what the HW actor must know of an image, and of the volumes.
+func (r *Replica) applied(img *image.Image, p image.Partition) highwater.AppliedImage {
+	a := orders.Applied(img, r.id, p)
+	a.Unsynced = r.broker.cluster.options.Mirrors.Unsynced
+	return a
 }
 
 // close ends both actors; done is called when both names are free.

@@ -35,6 +35,7 @@ type Options struct {
 	URL       string
 	Advertise string // what destinations are told, "" for the address the server has
 	Insecure  bool   // allows a Listen that is not loopback
+	Unsynced  bool   // this cluster runs with durability=os
 	Lease     time.Duration
 	Source    Source
 	Home      Destination

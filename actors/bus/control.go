@@ -38,7 +38,7 @@ func (b *Bus) Register(cmd mirror.SendRegister) {
 	t := messages.NewRegisterMirrorSyncTopicRequestTopicState()
 	t.TopicId, t.TopicName, t.RecoveryPromotion = cmd.Topic, cmd.Name, cmd.Recovery
 	t.Generation, t.EchoRelease = int64(cmd.Generation), int64(cmd.Echo)
-	t.DataIncarnation, t.MinIsr, t.Partitions = cmd.Incarnation, cmd.MinISR, cmd.Partitions
+	t.DataIncarnation, t.MinIsr, t.Partitions, t.Unsynced = cmd.Incarnation, cmd.MinISR, cmd.Partitions, b.options.Unsynced
 	for _, id := range path {
 		t.Path = append(t.Path, string(id))
 	}

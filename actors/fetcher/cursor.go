@@ -49,6 +49,7 @@ type cursor struct {
 
 	begins   core.Offset // where the adopted source epoch begins there; Unknown: of a source that states its gates
 	stated   bool        // the newest answer carried evidence
+	unsynced bool        // which said that the source runs with durability=os
 	sourceHW core.Offset
 	tracked  core.Offset // the source HW last handed to the partition actor
 	trimmed  core.Offset // the source log start last handed to it

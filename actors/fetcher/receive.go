@@ -102,6 +102,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 		c.refuse = refusal{}
 	}
 	c.corrupt, c.stated = 0, p.Evidence != nil
+	c.unsynced = c.stated && p.Evidence.Unsynced
 	c.failed = failure{}
 	c.pause.reset()
 	end, size := q.offset, int64(0)

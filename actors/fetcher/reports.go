@@ -110,7 +110,7 @@ func (r *reports) progress(c *cursor, q asked) {
 	}
 	cmd := &mirror.ReportProgress{ID: c.ID, Session: q.session, Asked: sent, Sync: q.sync, SourceEpoch: q.epoch, Adopted: c.adopted,
 		SourceHW: c.sourceHW, LEO: c.next, LagBytes: lag, Rate: c.rate.perSecond(),
-		Floor: floor, EpochStart: c.begins, Stated: c.stated,
+		Floor: floor, EpochStart: c.begins, Stated: c.stated, Unsynced: c.unsynced,
 		LocalEpoch: c.home, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR}
 	r.note(c.ID, func(p *pendingReport) {
 		p.progress = cmd

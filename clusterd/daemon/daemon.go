@@ -165,6 +165,7 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 		Mirrors: mirror.Defaults{
 			LeaseMs:  c.Int("lockstep.claim.lease.ms", 0),
 			DemoteMs: c.Int("mirror.sync.topic.demote.timeout.ms", 0),
+			Unsynced: c.Durability == "os",
 		},
 		NoGating: c.Int("mirror.sync.version", 1) == 0 || c.Int("mirror.version", 1) == 0 ||
 			c.Set["unstable.api.versions.enable"] == "false" || c.Set["unstable.feature.versions.enable"] == "false",
@@ -217,7 +218,7 @@ func (d *Daemon) connect() (err error) {
 	}
 	d.bus, err = bus.Open(bus.Options{
 		Cluster: d.cluster.ID(), Listen: d.config.NATSListen, URL: d.config.NATSURL, Advertise: d.config.NATSAdvertise,
-		Insecure: d.config.InsecureListen, Lease: time.Duration(d.config.Int("lockstep.claim.lease.ms", claimLeaseMs)) * time.Millisecond, Source: w, Home: w, Ask: ask, Log: d.log,
+		Unsynced: d.config.Durability == "os", Insecure: d.config.InsecureListen, Lease: time.Duration(d.config.Int("lockstep.claim.lease.ms", claimLeaseMs)) * time.Millisecond, Source: w, Home: w, Ask: ask, Log: d.log,
 	})
 	if err != nil {
 		return err

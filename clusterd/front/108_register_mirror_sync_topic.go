@@ -46,7 +46,7 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 		cmd := registration.RegisterTopic{
 			Key: key, Topic: t.TopicId, Name: t.TopicName,
 			Generation: core.Generation(t.Generation), Echo: core.ReleaseNumber(t.EchoRelease),
-			Recovery: t.RecoveryPromotion, Incarnation: t.DataIncarnation, MinISR: t.MinIsr, Partitions: t.Partitions, CanGate: c.CanGate(),
+			Recovery: t.RecoveryPromotion, Incarnation: t.DataIncarnation, MinISR: t.MinIsr, Partitions: t.Partitions, Unsynced: t.Unsynced, CanGate: c.CanGate(),
 		}
 		for _, id := range t.Path {
 			cmd.Path = append(cmd.Path, core.ClusterID(id))

@@ -30,6 +30,8 @@ type RegisterMirrorSyncTopicRequestTopicState struct {
 	// How many partitions the destination has of the topic; the source takes no writes to others
 	// before it has them (C11). -1: not stated.
 	Partitions int32
+	// The destination runs with durability=os: nothing it has is proven (R14).
+	Unsynced bool
 }
 
 // Default sets every field to its default.
@@ -69,6 +71,9 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version in
 		if m.Partitions != -1 {
 			tags++
 		}
+		if m.Unsynced {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.Generation != 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -106,6 +111,12 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) appendTo(b []byte, version in
 		if m.Partitions != -1 {
 			b = wire.AppendTag(b, 10005, func(b []byte) []byte {
 				b = wire.AppendInt32(b, m.Partitions)
+				return b
+			})
+		}
+		if m.Unsynced {
+			b = wire.AppendTag(b, 10006, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Unsynced)
 				return b
 			})
 		}
@@ -155,6 +166,11 @@ func (m *RegisterMirrorSyncTopicRequestTopicState) readFrom(r *wire.Reader, vers
 			case tag == 10005:
 				func(r *wire.Reader) {
 					m.Partitions = r.Int32()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10006:
+				func(r *wire.Reader) {
+					m.Unsynced = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

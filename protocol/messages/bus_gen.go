@@ -24,6 +24,8 @@ type ReplicaFloorsPartition struct {
 	DestinationEpoch int32
 	// Orders reports of one destination epoch.
 	Seq int64
+	// The destination runs with durability=os (R14).
+	Unsynced bool
 }
 
 // Default sets every field to its default.
@@ -51,7 +53,17 @@ func (m *ReplicaFloorsPartition) appendTo(b []byte, version int16, flexible bool
 	b = wire.AppendInt32(b, m.DestinationEpoch)
 	b = wire.AppendInt64(b, m.Seq)
 	if flexible {
-		b = append(b, 0)
+		tags := uint64(0)
+		if m.Unsynced {
+			tags++
+		}
+		b = wire.AppendUvarint(b, tags)
+		if m.Unsynced {
+			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Unsynced)
+				return b
+			})
+		}
 	}
 	return b
 }
@@ -68,7 +80,16 @@ func (m *ReplicaFloorsPartition) readFrom(r *wire.Reader, version int16, flexibl
 	m.DestinationEpoch = r.Int32()
 	m.Seq = r.Int64()
 	if flexible {
-		r.SkipTags()
+		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+			tag, body := r.Tag()
+			switch {
+			case tag == 10000:
+				func(r *wire.Reader) {
+					m.Unsynced = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			}
+		}
 	}
 }
 
@@ -197,6 +218,8 @@ type PartitionEvidence struct {
 	Promised bool
 	// How many the topic had at T; 0: not stated (C4, C11).
 	Partitions int32
+	// The source runs with durability=os: what it calls durable may lie in its page cache (R14).
+	Unsynced bool
 }
 
 // Default sets every field to its default.
@@ -240,6 +263,9 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Partitions != 0 {
 			tags++
 		}
+		if m.Unsynced {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.LeaseMs != 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -256,6 +282,12 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Partitions != 0 {
 			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
 				b = wire.AppendInt32(b, m.Partitions)
+				return b
+			})
+		}
+		if m.Unsynced {
+			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
+				b = wire.AppendBool(b, m.Unsynced)
 				return b
 			})
 		}
@@ -293,6 +325,11 @@ func (m *PartitionEvidence) readFrom(r *wire.Reader, version int16, flexible boo
 			case tag == 10002:
 				func(r *wire.Reader) {
 					m.Partitions = r.Int32()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10003:
+				func(r *wire.Reader) {
+					m.Unsynced = r.Bool()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

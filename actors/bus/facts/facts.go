@@ -13,7 +13,7 @@ import (
 func Floor(id core.PartitionID, f highwater.PublishFloor) messages.ReplicaFloorsPartition {
 	return messages.ReplicaFloorsPartition{Partition: id.Index, SourceEpoch: int32(f.SourceEpoch), RegistrationEpoch: int64(f.Epoch),
 		DataIncarnation: f.Incarnation, Floor: int64(f.Floor), IsrSize: f.ISRSize, MinIsr: f.MinISR,
-		DestinationEpoch: int32(f.DestEpoch), Seq: f.Seq}
+		DestinationEpoch: int32(f.DestEpoch), Seq: f.Seq, Unsynced: f.Unsynced}
 }
 
 // AddFloor appends a floor to m. Calls for one topic follow each other.
@@ -31,7 +31,7 @@ func AddFloor(m *messages.ReplicaFloors, id core.PartitionID, f highwater.Publis
 func Report(key core.MirrorKey, p *messages.ReplicaFloorsPartition) highwater.ReportFloor {
 	return highwater.ReportFloor{Key: key, Epoch: core.RegistrationEpoch(p.RegistrationEpoch), SourceEpoch: core.LeaderEpoch(p.SourceEpoch),
 		Incarnation: p.DataIncarnation, Floor: core.Offset(p.Floor), ISRSize: p.IsrSize, MinISR: p.MinIsr,
-		DestEpoch: core.LeaderEpoch(p.DestinationEpoch), Seq: p.Seq}
+		DestEpoch: core.LeaderEpoch(p.DestinationEpoch), Seq: p.Seq, Unsynced: p.Unsynced}
 }
 
 // Evidence is what a source leader states, as the mirror's actor takes it. sent is when the request or

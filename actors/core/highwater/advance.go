@@ -169,7 +169,7 @@ func (s *State) ledgerReplicas() []LedgerReplica {
 func (s *State) ledgerGates() []LedgerGate {
 	var list []LedgerGate
 	for _, g := range s.gates {
-		list = append(list, LedgerGate{Cluster: g.Key.Cluster, Mirror: g.Key.Mirror, Epoch: g.Epoch, Floor: g.Floor, Class: g.class()})
+		list = append(list, LedgerGate{Cluster: g.Key.Cluster, Mirror: g.Key.Mirror, Epoch: g.Epoch, Floor: g.Floor, Class: s.class(g)})
 	}
 	slices.SortFunc(list, func(a, b LedgerGate) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Mirror, b.Mirror))

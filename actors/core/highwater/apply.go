@@ -216,7 +216,7 @@ func (s *State) heard(e FloorHeard) {
 		}
 		newest := !g.Heard || r.DestEpoch > g.DestEpoch || (r.DestEpoch == g.DestEpoch && r.Seq > g.Seq)
 		if newest || !underMinFromNewest {
-			g.DestEpoch, g.Seq, g.ISRSize = r.DestEpoch, r.Seq, r.ISRSize
+			g.DestEpoch, g.Seq, g.ISRSize, g.Unsynced = r.DestEpoch, r.Seq, r.ISRSize, r.Unsynced
 			if r.ISRSize >= g.MinISR {
 				g.UnderSince = 0
 			} else if g.UnderSince == 0 {

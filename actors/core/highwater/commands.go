@@ -48,6 +48,8 @@ type AppliedImage struct {
 	MirrorOf MirrorOf
 	// StrictLedger is lockstep.ledger=strict: each ack waits for the ledger entry that releases it.
 	StrictLedger bool
+	// Unsynced: this cluster runs with durability=os (R14).
+	Unsynced bool
 	// Fenced lists replicas that the controller would not take into the ISR now (broker not live).
 	Fenced []core.ReplicaID
 }
@@ -121,6 +123,7 @@ type ReportFloor struct {
 	MinISR      int32
 	DestEpoch   core.LeaderEpoch
 	Seq         int64
+	Unsynced    bool // the destination runs with durability=os (R14)
 }
 
 // ReportReplicas is what a peer that speaks only the KIP says of its replicas, in a Fetch of its leader (R14).

@@ -67,6 +67,7 @@ type PublishFloor struct {
 	MinISR      int32
 	DestEpoch   core.LeaderEpoch
 	Seq         int64
+	Unsynced    bool // this cluster runs with durability=os (R14)
 	// Replicas and ISR are the KIP's own form of the same report, for a plain peer.
 	Replicas []ReplicaLEO
 	ISR      []core.ReplicaID

@@ -132,3 +132,30 @@ func TestAStrictLedgerIsAheadOfItsAcks(t *testing.T) {
 		}
 	}
 }
+
+// R14: an acknowledgement that rests on a page cache, here or at the mirror, says so in the ledger.
+func TestTheLedgerSaysWhatIsNotOnDisk(t *testing.T) {
+	class := func(b *bench) int8 {
+		t.Helper()
+		moved := durable[HighWatermarkAdvanced](b)
+		if len(moved) == 0 || len(moved[len(moved)-1].Gates) != 1 {
+			t.Fatalf("HW did not move: %+v", b.events)
+		}
+		return moved[len(moved)-1].Gates[0].Class
+	}
+	b := source(t, 10, gateOf(mirrorA))
+	f := healthy(mirrorA, 5)
+	if b.do(f).wantHW(5); class(b) != classProven {
+		t.Errorf("both on disk: class %d", class(b))
+	}
+	f = healthy(mirrorA, 7)
+	f.Unsynced, f.Seq = true, f.Seq+1
+	if b.do(f).wantHW(7); class(b) != classUnsynced {
+		t.Errorf("the mirror is not: class %d", class(b))
+	}
+	b = source(t, 10, gateOf(mirrorA))
+	b.image(func(img *AppliedImage) { img.Unsynced, img.Gates = true, []Gate{gateOf(mirrorA)} })
+	if b.floor(mirrorA, 9); class(b) != classUnsynced {
+		t.Errorf("we are not: class %d", class(b))
+	}
+}

@@ -12,6 +12,8 @@ import (
 const (
 	classProven   int8 = 0
 	classReported int8 = 1
+	// classUnsynced: floors, and a cluster on one side or the other that runs with durability=os.
+	classUnsynced int8 = 2
 )
 
 // reportReplicas takes the list of a plain peer. It proves one copy, in the log of the destination's leader, and
@@ -100,9 +102,12 @@ func (s *State) listHeard(e ListHeard) {
 	s.gates = gates
 }
 
-func (g gate) class() int8 {
-	if g.Plain && ledgerNamesClass {
+func (s *State) class(g gate) int8 {
+	switch {
+	case g.Plain && ledgerNamesClass:
 		return classReported
+	case (g.Unsynced || s.image.Unsynced) && ledgerNamesUnsynced:
+		return classUnsynced
 	}
 	return classProven
 }

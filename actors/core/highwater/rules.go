@@ -42,5 +42,6 @@ const (
 	newestListReplaces         = true // R14: a list is no fact: the newest holds, also when it says less
 	noAdvanceUnderReportedMin  = true // R14: nothing is committed while the peer is under its min ISR
 	plainPeersByListAlone      = true // R14: floors are ours: a plain registration never gets one
+	ledgerNamesUnsynced        = true // R14: an ack that rests on a page cache says so
 	ledgerNamesClass           = true // R14: an ack that rests on a list says so
 )

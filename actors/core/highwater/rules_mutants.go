@@ -43,5 +43,6 @@ var (
 	newestListReplaces         = rules.Kept("R14 newestListReplaces")
 	noAdvanceUnderReportedMin  = rules.Kept("R14 noAdvanceUnderReportedMin")
 	plainPeersByListAlone      = rules.Kept("R14 plainPeersByListAlone")
+	ledgerNamesUnsynced        = rules.Kept("R14 ledgerNamesUnsynced")
 	ledgerNamesClass           = rules.Kept("R14 ledgerNamesClass")
 )

@@ -118,6 +118,7 @@ type gate struct {
 	Confirmed  bool // that the mirror has this added partition was told to the ledger
 	LastReport int64
 	HoldsSince int64
+	Unsynced   bool // its newest report said so
 }
 
 // Waiter is one acks=all batch that waits for HW.

@@ -95,6 +95,8 @@ func topicOf(ev Event) core.TopicID {
 		return ev.Topic
 	case TopicOrphaned:
 		return ev.Topic
+	case SourceDurabilitySeen:
+		return ev.Topic
 	case TopicRecovered:
 		return ev.Topic
 	case SwitchoverCommitted:
@@ -189,6 +191,8 @@ func (t *topic) apply(ev Event) {
 	case TopicFailed:
 		t.Gone = true
 		t.end(Failed, ev.Text)
+	case SourceDurabilitySeen:
+		t.SourceUnsynced = ev.Unsynced
 	case TopicOrphaned:
 		t.Gone = true
 		t.end(Orphaned, ev.Text)

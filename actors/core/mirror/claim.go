@@ -155,7 +155,7 @@ func (s *State) leaseOf(t *topic) int64 {
 // zeroRPO reports whether the source cannot have acknowledged anything that is not here, at this moment: it promised
 // for every partition that a release withholds acks for the lease, and that has not run out (C4).
 func (s *State) zeroRPO(t *topic, now core.Now) bool {
-	if t.phase() != Sync || t.class() != ClassProven || s.unconfirmed(t, now) || s.partial(t, now) || len(t.live) == 0 {
+	if t.phase() != Sync || s.classOf(t) != ClassProven || s.unconfirmed(t, now) || s.partial(t, now) || len(t.live) == 0 {
 		return false
 	}
 	for i, l := range t.live {

@@ -14,6 +14,9 @@ const (
 	ClassProven Class = 0
 	// ClassReported: the word of a source that speaks only the KIP. It is never called zero RPO.
 	ClassReported Class = 1
+	// ClassUnsynced: floors and evidence of a cluster, here or at the source, that runs with durability=os: what it calls
+	// durable may lie in a page cache, and a power loss takes it. It is never called zero RPO.
+	ClassUnsynced Class = 2
 )
 
 // MinClassSetting is the setting, of a mirror or a topic, that names the lowest class that may become SYNC.
@@ -24,18 +27,24 @@ const FollowUncleanSetting = "mirror.support.unclean.leader.election"
 
 // String is the word people read.
 func (c Class) String() string {
-	if c == ClassReported {
+	switch c {
+	case ClassProven:
+		return "PROVEN"
+	case ClassReported:
 		return "REPORTED"
+	case ClassUnsynced:
+		return "UNSYNCED"
+	default:
+		return "UNKNOWN"
 	}
-	return "PROVEN"
 }
 
-// Setting is the value of MinClassSetting that asks for the class.
+// Setting is the value of MinClassSetting that asks for the class; what is not proven is admitted by "reported" alone.
 func (c Class) Setting() string {
-	if c == ClassReported {
-		return "reported"
+	if c == ClassProven {
+		return "proven"
 	}
-	return "proven"
+	return "reported"
 }
 
 // class of the newest admission. A source of ours names a registration, one that speaks only the KIP none.
@@ -47,15 +56,39 @@ func (t *topic) class() Class {
 	return ClassProven
 }
 
+// unsynced reports whether one of both clusters may have in its page cache what it calls durable.
+func (s *State) unsynced(t *topic) bool {
+	return (s.defaults.Unsynced || t.SourceUnsynced) && provenOnDiskOnly
+}
+
+// classOf is what people are told that a claim rests on.
+func (s *State) classOf(t *topic) Class {
+	if c := t.class(); c != ClassProven || !s.unsynced(t) {
+		return c
+	}
+	switch t.phase() {
+	case Arming, Sync, Stopping, Stopped:
+		return ClassUnsynced
+	default:
+		return ClassProven
+	}
+}
+
+// unsyncedText is what an operator reads where proof is asked for and a page cache stands between.
+const unsyncedText = "one of both clusters runs with durability=os, so what it has is not on disk, and lockstep.sync.min.class=proven: start it with --durability fsync, or set the mirror or the topic to reported"
+
 // restsOnAnswers: what is claimed, or will be, follows from answered sync fetches.
 func (t *topic) restsOnAnswers() bool {
 	return (t.phase() == Arming || t.phase() == Sync) && t.class() == ClassReported
 }
 
 // claims is the word for a claim that stands.
-func (t *topic) claims() string {
-	if t.class() == ClassReported && reportedIsNotZeroRPO {
+func (c Class) claims() string {
+	switch {
+	case c == ClassReported && reportedIsNotZeroRPO:
 		return "SYNC (as reported by the peer)"
+	case c == ClassUnsynced:
+		return "SYNC (durability=os: not on disk)"
 	}
 	return "SYNC"
 }
@@ -73,6 +106,9 @@ func (s *State) provenOnly(t *topic) bool {
 func (s *State) belowMinClass(t *topic) bool {
 	if !s.provenOnly(t) || !refuseBelowMinClass {
 		return false
+	}
+	if s.unsynced(t) {
+		return true
 	}
 	for _, l := range t.live {
 		if l.at != 0 && !l.progress.Stated {

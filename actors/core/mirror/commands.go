@@ -32,6 +32,7 @@ type CreateMirror struct {
 type Defaults struct {
 	LeaseMs  int64 // lockstep.claim.lease.ms
 	DemoteMs int64 // mirror.sync.topic.demote.timeout.ms
+	Unsynced bool  // this cluster runs with durability=os
 }
 
 // ConfigureMirror replaces the mirror's settings. Answered with Answered.
@@ -159,6 +160,7 @@ type ReportProgress struct {
 	// EpochStart is where the source's leader epoch begins, learned of a source that states nothing; Unknown: not.
 	EpochStart core.Offset
 	Stated     bool // the answer carried what a leader of ours states of its gates
+	Unsynced   bool // and it said that the source runs with durability=os
 	ISRSize    int32
 	MinISR     int32 // effective, of this cluster
 }

@@ -37,10 +37,13 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 		d.Unconfirmed = s.unconfirmed(t, now)
 		d.ZeroRPO = s.zeroRPO(t, now)
 	}
-	d.Class = t.class()
+	d.Class = s.classOf(t)
 	d.State = t.state(d)
 	if d.ErrorMessage == "" && t.phase() == CatchingUp && s.belowMinClass(t) {
 		d.ErrorMessage = belowMinClassText
+		if s.unsynced(t) {
+			d.ErrorMessage = unsyncedText
+		}
 	}
 	for i := range t.Partitions {
 		p := s.describePartition(t, i, now)
@@ -59,17 +62,17 @@ func (t *topic) state(d TopicDescription) string {
 	case d.Partial:
 		return fmt.Sprintf("PARTIAL, complete until %s", instant(t.Clock))
 	case d.Unconfirmed && d.ContactWall == 0:
-		return fmt.Sprintf("%s until %s, unconfirmed since the start of this process", t.claims(), instant(t.Clock))
+		return fmt.Sprintf("%s until %s, unconfirmed since the start of this process", d.Class.claims(), instant(t.Clock))
 	case d.Unconfirmed:
-		return fmt.Sprintf("%s until %s, unconfirmed since %s", t.claims(), instant(t.Clock), instant(d.ContactWall))
+		return fmt.Sprintf("%s until %s, unconfirmed since %s", d.Class.claims(), instant(t.Clock), instant(d.ContactWall))
 	case t.phase() == Sync:
 		if t.Pending == pendingSwitchover {
-			return fmt.Sprintf("%s, complete until %s, being switched over", t.claims(), instant(t.Clock))
+			return fmt.Sprintf("%s, complete until %s, being switched over", d.Class.claims(), instant(t.Clock))
 		}
 		if d.ZeroRPO {
-			return fmt.Sprintf("%s, RPO 0, complete until %s", t.claims(), instant(t.Clock))
+			return fmt.Sprintf("%s, RPO 0, complete until %s", d.Class.claims(), instant(t.Clock))
 		}
-		return fmt.Sprintf("%s, complete until %s", t.claims(), instant(t.Clock))
+		return fmt.Sprintf("%s, complete until %s", d.Class.claims(), instant(t.Clock))
 	case t.phase() == Arming:
 		return fmt.Sprintf("ARMING %d of %d", d.Armed, len(t.Partitions))
 	case t.phase() == CatchingUp && t.Recovery:
@@ -114,7 +117,7 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		SourceEpoch: core.NoEpoch, GatedIn: p.GatedIn, Refused: l.refusedAt != 0, LastMirroredEpoch: p.LME,
 		Floor: l.floor, SourceEnd: p.StopAt,
 	}
-	if t.class() == ClassReported && reportedIsNotZeroRPO {
+	if c := s.classOf(t); c == ClassReported && reportedIsNotZeroRPO || c == ClassUnsynced {
 		d.ZeroRPOFrom = core.Unknown
 	}
 	if l.at != 0 {

@@ -20,6 +20,13 @@ func (w *turn) accept(fresh core.Incarnation) (warning string) {
 func (s *State) decideProgress(now core.Now, t *topic, c ReportProgress) outcome {
 	w := s.turn(now, t)
 	w.happen(ProgressReported{Report: c, At: now.Mono, AtWall: now.Wall})
+	if c.Stated && c.Unsynced != t.SourceUnsynced {
+		w.happen(SourceDurabilitySeen{Topic: t.Topic, Unsynced: c.Unsynced})
+		if c.Unsynced && s.provenOnly(t) && refuseBelowMinClass && (t.phase() == Registering || t.phase() == Arming || t.phase() == Sync) {
+			w.demote(reasonOther, 0, unsyncedText)
+			return w.out
+		}
+	}
 	if t.restsOnAnswers() {
 		w.answered(c)
 	}

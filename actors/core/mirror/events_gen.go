@@ -203,6 +203,8 @@ type TopicRecord struct {
 	Heard int8
 	// Some of them do not exist in this cluster yet.
 	Growing bool
+	// The source runs with durability=os, in its newest answer.
+	SourceUnsynced bool
 }
 
 // Default sets every field to its default.
@@ -253,6 +255,9 @@ func (m *TopicRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 1 {
 		b = wire.AppendBool(b, m.Growing)
+	}
+	if version >= 3 {
+		b = wire.AppendBool(b, m.SourceUnsynced)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -309,6 +314,9 @@ func (m *TopicRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 1 {
 		m.Growing = r.Bool()
 	}
+	if version >= 3 {
+		m.SourceUnsynced = r.Bool()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -326,6 +334,9 @@ func (*TopicRecord) least(version int16, flexible bool) int {
 		n += 1
 	}
 	if version >= 1 {
+		n += 1
+	}
+	if version >= 3 {
 		n += 1
 	}
 	return max(n, 1)
@@ -1107,6 +1118,37 @@ func (m *TopicOrphaned) readFrom(r *wire.Reader, version int16, flexible bool) {
 	m.Default()
 	m.Topic = core.TopicID(r.UUID())
 	m.Text = r.String(flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// SourceDurabilitySeen says whether the source has on disk what it calls durable (R14).
+type SourceDurabilitySeen struct {
+	// The topic.
+	Topic core.TopicID
+	// It runs with durability=os.
+	Unsynced bool
+}
+
+// Default sets every field to its default.
+func (m *SourceDurabilitySeen) Default() {
+	*m = SourceDurabilitySeen{}
+}
+
+func (m *SourceDurabilitySeen) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendBool(b, m.Unsynced)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SourceDurabilitySeen) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Unsynced = r.Bool()
 	if flexible {
 		r.SkipTags()
 	}
@@ -1975,6 +2017,9 @@ func (TopicFailed) isDurable() {}
 func (TopicOrphaned) isEvent()   {}
 func (TopicOrphaned) isDurable() {}
 
+func (SourceDurabilitySeen) isEvent()   {}
+func (SourceDurabilitySeen) isDurable() {}
+
 func (TopicRecovered) isEvent()   {}
 func (TopicRecovered) isDurable() {}
 
@@ -2080,6 +2125,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 248), 0), 0, true)
 	case TopicOrphaned:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 400), 0), 0, true)
+	case SourceDurabilitySeen:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 401), 0), 0, true)
 	case TopicRecovered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 249), 0), 0, true)
 	case TopicStopping:
@@ -2216,6 +2263,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TopicOrphaned
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 401 && version >= 0 && version <= 0: // SourceDurabilitySeen
+		var e SourceDurabilitySeen
+		e.readFrom(&r, version, true)
+		out = e
 	case id == 249 && version >= 0 && version <= 0: // TopicRecovered
 		var e TopicRecovered
 		e.readFrom(&r, version, true)
@@ -2307,14 +2358,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
+	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 2) {
+	if r.Err() == nil && (version < 0 || version > 3) {
 		return fmt.Errorf("mirror: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -18,6 +18,7 @@ const (
 	ownRegistrationOnly     = true // C4, model G8
 	armedPartitionsOnly     = true // C4
 	unconfirmedAfterLease   = true // C4, F19
+	provenOnDiskOnly        = true // R14: PROVEN needs durability=fsync on both sides
 	goneIsOrphaned          = true // C10, F34: who lost its source topic is not broken, and says what an operator may do
 	sourceLeaseCounts       = true // C4, F19: no claim outlives what a release after the lease waits for
 	onlyPromisedIsZeroRPO   = true // C4: RPO 0 inside the lease only where the source promised

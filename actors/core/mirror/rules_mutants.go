@@ -20,6 +20,7 @@ var (
 	ownRegistrationOnly     = rules.Kept("C4 ownRegistrationOnly")
 	armedPartitionsOnly     = rules.Kept("C4 armedPartitionsOnly")
 	unconfirmedAfterLease   = rules.Kept("C4 unconfirmedAfterLease")
+	provenOnDiskOnly        = rules.Kept("R14 provenOnDiskOnly")
 	goneIsOrphaned          = rules.Kept("C10 goneIsOrphaned")
 	sourceLeaseCounts       = rules.Kept("C4 sourceLeaseCounts")
 	onlyPromisedIsZeroRPO   = rules.Kept("C4 onlyPromisedIsZeroRPO")

@@ -112,6 +112,13 @@ func (s *State) refuse(k LedgerKey, c RegisterTopic) (code perr.Code, text strin
 	if c.Source.ProvenOnly && c.plain() && refuseBelowMinClass {
 		return perr.MirrorSyncVersionMismatch, fmt.Sprintf("topic %q has lockstep.sync.min.class=proven and mirror %q speaks only the KIP, so what it has cannot be proven: upgrade it, or set the topic to reported", c.Source.Name, c.Key.Mirror), 0
 	}
+	if c.Source.ProvenOnly && (c.Unsynced || c.Source.Unsynced) && refuseUnsynced {
+		who := c.Key.Cluster
+		if c.Source.Unsynced {
+			who = s.cluster
+		}
+		return perr.MirrorSyncVersionMismatch, fmt.Sprintf("topic %q has lockstep.sync.min.class=proven and cluster %s runs with durability=os, so what it has is not on disk: start it with --durability fsync, or set the topic to reported", c.Source.Name, who), 0
+	}
 	if refuseMirroredTopic && c.Source.Mirrored {
 		return perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q follows a mirror in cluster %s itself, so its acknowledgements cannot be gated there: register with the cluster that takes its writes", c.Source.Name, s.cluster), 0
 	}

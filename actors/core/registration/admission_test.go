@@ -277,3 +277,20 @@ func TestATopicMayAskForPeersThatProve(t *testing.T) { // R14
 		t.Fatalf("ours: %+v", got)
 	}
 }
+
+// R14: proven is what is on disk, on both sides.
+func TestATopicThatAsksForProofRefusesAPageCache(t *testing.T) {
+	l := newLedger(t)
+	there, here := register(1, 0), register(1, 0)
+	there.Source.ProvenOnly, there.Unsynced = true, true
+	here.Source.ProvenOnly, here.Source.Unsynced = true, true
+	for cluster, c := range map[string]RegisterTopic{"dst": there, "src": here} {
+		if got := l.register(c); got.Code != perr.MirrorSyncVersionMismatch || !strings.Contains(got.Text, "cluster "+cluster+" runs with durability=os") || l.gates(topicA) != 0 {
+			t.Errorf("%s: answered %+v with %d gates", cluster, got, l.gates(topicA))
+		}
+	}
+	there.Source.ProvenOnly, there.Generation = false, 2
+	if got := l.register(there); got.Code != perr.None {
+		t.Errorf("a topic that does not ask: %+v", got)
+	}
+}

@@ -14,6 +14,7 @@ type Source struct {
 	Name       string
 	Partitions int32
 	Mirrored   bool     // the topic follows a source itself and is not STOPPED
+	Unsynced   bool     // this cluster runs with durability=os
 	ProvenOnly bool     // lockstep.sync.min.class=proven: no peer that can only report (R14)
 	Era        core.Era // under which this cluster took it over from another; 0: it never did
 }
@@ -45,6 +46,7 @@ type RegisterTopic struct {
 	MinISR      int32              // of the destination, effective; pinned (F32)
 	Partitions  int32              // that the destination has of the topic; 0 or less: not stated
 	Path        []core.ClusterID   // the destination and everything that gates behind it (C11)
+	Unsynced    bool               // the destination runs with durability=os
 	CanGate     bool               // this cluster can gate: feature on, Fetch >= 20
 	Source      Source
 }

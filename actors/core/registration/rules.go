@@ -42,6 +42,7 @@ const (
 	onlyHigherEraObeyed     = true // C8, F18
 	unholdFindsForgotten    = true // C4, C10: a mirror whose name was given up can still be held, and must come back
 	holdRefusesRecovery     = true // C4: a held release is not recovered from before the operator says so
+	refuseUnsynced          = true // R14: lockstep.sync.min.class=proven needs both sides on disk
 	ungateAfterLease        = true // C4, F19: what was stated before a release is not outlived by a gate that opened
 	leaseFromPublished      = true // C4: evidence may be stated until the ledger without it is out
 	promiseOutlivesSetting  = true // C4: what evidence promised is kept, also by a process that promises nothing

@@ -44,6 +44,7 @@ var (
 	onlyHigherEraObeyed     = rules.Kept("C8 onlyHigherEraObeyed")
 	unholdFindsForgotten    = rules.Kept("C4 unholdFindsForgotten")
 	holdRefusesRecovery     = rules.Kept("C4 holdRefusesRecovery")
+	refuseUnsynced          = rules.Kept("R14 refuseUnsynced")
 	ungateAfterLease        = rules.Kept("C4 ungateAfterLease")
 	leaseFromPublished      = rules.Kept("C4 leaseFromPublished")
 	promiseOutlivesSetting  = rules.Kept("C4 promiseOutlivesSetting")
