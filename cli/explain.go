@@ -23,7 +23,10 @@ func (c *journalDump) topicID() (string, error) {
 	}
 	ids := map[string]string{} // name → newest id of that name
 	known := map[string]bool{}
-	learn := func(id core.TopicID, name string) { ids[name] = id.String(); known[id.String()] = true }
+	partitions := map[string]int{} // by id
+	learn := func(id core.TopicID, name string, n int) {
+		ids[name], known[id.String()], partitions[id.String()] = id.String(), true, n
+	}
 	for _, dir := range c.DataDir {
 		err := audit.Dump(dir, "control/controller", func(e audit.Entry) error {
 			switch e.Type {
@@ -32,8 +35,14 @@ func (c *journalDump) topicID() (string, error) {
 				if err != nil {
 					return err
 				}
-				if made, ok := ev.(controller.TopicCreated); ok {
-					learn(made.Topic.Topic, made.Topic.Name)
+				switch ev := ev.(type) {
+				case controller.TopicCreated:
+					learn(ev.Topic.Topic, ev.Topic.Name, len(ev.Topic.Partitions))
+				case controller.PartitionsAdded:
+					for _, p := range ev.Partitions {
+						partitions[ev.Topic.String()] = max(partitions[ev.Topic.String()], int(p.Index)+1)
+					}
+				default: // nothing about which topics there are
 				}
 			case log.RecordSnapshot:
 				return learnSnapshot(e.Entry.Payload, learn)
@@ -45,11 +54,15 @@ func (c *journalDump) topicID() (string, error) {
 			return "", fmt.Errorf("look for topic %s in %s: %w", c.Topic, dir, err)
 		}
 	}
-	if id, ok := ids[c.Topic]; ok {
-		return id, nil
+	id, named := ids[c.Topic]
+	if !named && known[c.Topic] {
+		id, named = c.Topic, true
 	}
-	if known[c.Topic] {
-		return c.Topic, nil
+	if n := partitions[id]; named && n > 0 && int(c.Partition) >= n {
+		return "", fmt.Errorf("topic %s has no partition %d in these journals: it has %d, from 0 to %d", c.Topic, c.Partition, n, n-1)
+	}
+	if named {
+		return id, nil
 	}
 	names := make([]string, 0, len(ids))
 	for name := range ids {
@@ -62,7 +75,7 @@ func (c *journalDump) topicID() (string, error) {
 	return "", fmt.Errorf("no topic %s in these journals; they know: %s", c.Topic, strings.Join(names, ", "))
 }
 
-func learnSnapshot(payload []byte, learn func(core.TopicID, string)) error {
+func learnSnapshot(payload []byte, learn func(core.TopicID, string, int)) error {
 	snap, err := quorum.ParseSnapshot(payload)
 	if err != nil || snap.Absent {
 		return err
@@ -73,7 +86,7 @@ func learnSnapshot(payload []byte, learn func(core.TopicID, string)) error {
 	}
 	for _, fact := range state.Facts() {
 		if t, ok := fact.(image.TopicChanged); ok {
-			learn(t.Topic.ID, t.Topic.Name)
+			learn(t.Topic.ID, t.Topic.Name, len(t.Topic.Partitions))
 		}
 	}
 	return nil

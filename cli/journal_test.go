@@ -34,7 +34,7 @@ func written(t *testing.T) string {
 		t.Fatal(err)
 	}
 	event := func(payload []byte) core.Entry { return core.Entry{Kind: core.EntryEvent, Payload: payload} }
-	journaltest.Append(t, q, "control/controller", event(controller.EncodeEvent(controller.TopicCreated{Topic: controller.TopicRecord{Topic: orders, Name: "orders"}})))
+	journaltest.Append(t, q, "control/controller", event(controller.EncodeEvent(controller.TopicCreated{Topic: controller.TopicRecord{Topic: orders, Name: "orders", Partitions: []controller.PartitionRecord{{Topic: orders}}}})))
 	records := make([]batch.Record, 5)
 	b := batch.Build(batch.Batch{LeaderEpoch: 2, ProducerID: 77, ProducerEpoch: 0, BaseSequence: 0}, records)
 	journaltest.Append(t, v, journal.Stream("partition/"+orders.String()+"/0/1"), core.Entry{Kind: core.EntryBatch, Op: core.IndexAdd, Base: 0, Last: 4, Epoch: 2, Payload: b.Bytes})
@@ -125,5 +125,8 @@ func TestDumpOfOneOffset(t *testing.T) {
 	}
 	if got := call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "order", "--partition", "0", "--offset", "2"); got.code != exitError || !strings.Contains(got.err, "no topic order") || !strings.Contains(got.err, "orders") {
 		t.Errorf("a topic that is not there: %+v", got)
+	}
+	if got := call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "orders", "--partition", "4", "--offset", "2"); got.code != exitError || !strings.Contains(got.err, "no partition 4") || !strings.Contains(got.err, "it has 1") {
+		t.Errorf("a partition that is not there: %+v", got)
 	}
 }

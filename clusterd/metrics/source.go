@@ -70,7 +70,8 @@ func (s source) gates(to chan<- prometheus.Metric) {
 	}
 	for _, b := range s.Cluster.Brokers() {
 		for _, r := range b.Replicas() {
-			if r.View().IsLeader {
+			// What another cluster has taken over waits for nobody: its mirror reports no more, and that is no alarm.
+			if r.View().IsLeader && !s.Cluster.Newest().Sync[r.ID().Topic].Fence.Moved {
 				countGates(counts, r.Gates())
 			}
 		}

@@ -1,4 +1,9 @@
-// Package admin asks a cluster to do what operators of mirrors want, over its Kafka port.
+// Package admin asks a cluster to do what operators of mirrors want, over its Kafka port: the Admin interface of the KIPs for
+// Go programs. createClusterMirror is CreateMirror; addTopicsToMirror AddTopics, or StartTopics with patterns;
+// registerMirrorSyncTopics RegisterSyncTopics; unregisterMirrorSyncTopics UnregisterSyncTopics; alterMirrorTopicType
+// AlterTypes; recoverMirrorTopics RecoverTopics; stopMirrorTopics StopTopics; listClusterMirrors List and
+// describeClusterMirrors Describe. Release, SwitchTopics, FailTopics, Sources and AcceptLoss are ours. Results are per
+// topic; the error beside them is of the request as a whole. Refusals are of type *Error.
 package admin
 
 import (

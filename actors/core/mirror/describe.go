@@ -124,6 +124,9 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		d.SourceOffset, d.DestinationOffset, d.SourceEpoch = l.progress.SourceHW, l.progress.LEO, l.progress.SourceEpoch
 		d.Lag = int64(max(0, l.progress.SourceHW-l.progress.LEO))
 	}
+	if t.phase() == Stopped {
+		d.SourceOffset, d.Lag, d.Failing, d.FailingSinceWall = core.Unknown, -1, false, 0 // nobody asks the source any more
+	}
 	if p.Fenced {
 		d.DestinationOffset = p.End
 		if p.StopAt != core.Unknown && p.End != p.StopAt {
