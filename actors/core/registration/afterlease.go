@@ -23,7 +23,8 @@ func (s *State) mustWait(now core.Now, c ReleaseMirror) bool {
 	if c.Force {
 		return false
 	}
-	return s.promises > 0 || s.promised > 0 && s.lowerAt > now.Mono && promiseOutlivesSetting
+	// Until Resume says what this process promises, lowerAt is not known: a release that comes first waits.
+	return s.promises > 0 || s.promised > 0 && (s.lowerAt == 0 || s.lowerAt > now.Mono) && promiseOutlivesSetting
 }
 
 func (s *State) anyGated(at core.MirrorKey, topics []core.TopicID) bool {

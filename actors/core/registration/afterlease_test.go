@@ -157,6 +157,9 @@ func TestWhatEvidencePromisedOutlivesTheSetting(t *testing.T) {
 	l.do(Resume{Lease: lease, Promise: true})
 	l.register(register(1, 0))
 	l.restart()
+	if got := last[ReleaseAnswered](t, l.do(ReleaseMirror{Mirror: "m", Lease: lease / 10, DryRun: true})); got.Wait != lease+lease/10 {
+		t.Fatalf("before anything is known of this process: %+v", got)
+	}
 	l.do(Resume{Topics: []core.TopicID{topicA}, Lease: lease / 10})
 	if l.s.ledger().Promised {
 		t.Fatal("evidence still promises")
