@@ -14,6 +14,7 @@ import (
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/registration"
+	"lockstep/actors/core/transaction"
 	"lockstep/journal"
 	"lockstep/journal/audit"
 	"lockstep/journal/log"
@@ -51,16 +52,31 @@ func (r entryRow) print(w io.Writer, asJSON bool) error {
 
 // batchRow is what a record batch's header says.
 type batchRow struct {
-	Base          int64 `json:"baseOffset"`
-	Last          int64 `json:"lastOffset"`
-	LeaderEpoch   int32 `json:"leaderEpoch"`
-	Records       int32 `json:"records"`
-	Bytes         int   `json:"bytes"`
-	ProducerID    int64 `json:"producerId"`
-	ProducerEpoch int16 `json:"producerEpoch"`
-	BaseSequence  int32 `json:"baseSequence"`
-	MaxTimestamp  int64 `json:"maxTimestamp"`
-	KnownHW       int64 `json:"knownHW"`
+	Base          int64  `json:"baseOffset"`
+	Last          int64  `json:"lastOffset"`
+	LeaderEpoch   int32  `json:"leaderEpoch"`
+	Records       int32  `json:"records"`
+	Bytes         int    `json:"bytes"`
+	ProducerID    int64  `json:"producerId"`
+	ProducerEpoch int16  `json:"producerEpoch"`
+	BaseSequence  int32  `json:"baseSequence"`
+	MaxTimestamp  int64  `json:"maxTimestamp"`
+	KnownHW       int64  `json:"knownHW"`
+	Transaction   string `json:"transaction,omitempty"` // part, COMMIT or ABORT
+}
+
+// transactionOf says what a batch is to the transaction of its producer.
+func transactionOf(b batch.Batch) string {
+	switch m, ends := b.EndOfTxn(); {
+	case ends && m.Commit:
+		return "COMMIT"
+	case ends:
+		return "ABORT"
+	case b.IsTransactional():
+		return "part"
+	default:
+		return ""
+	}
 }
 
 func render(e audit.Entry) (entryRow, error) {
@@ -85,7 +101,7 @@ func render(e audit.Entry) (entryRow, error) {
 			return row, err
 		}
 		row.Kind, row.Body = "batch", batchRow{b.BaseOffset, b.LastOffset(), b.LeaderEpoch, b.Records, len(b.Bytes), b.ProducerID,
-			b.ProducerEpoch, b.BaseSequence, b.MaxTimestamp, int64(e.Entry.Note)}
+			b.ProducerEpoch, b.BaseSequence, b.MaxTimestamp, int64(e.Entry.Note), transactionOf(b)}
 		return row, nil
 	}
 	ev, err := decode(e.Stream, e.Entry.Payload)
@@ -109,6 +125,7 @@ func decode(s journal.Stream, payload []byte) (any, error) {
 		{"control/registration", func(b []byte) (any, error) { return registration.DecodeEvent(b) }},
 		{"control/mirror/", func(b []byte) (any, error) { return mirror.DecodeEvent(b) }},
 		{"control/group", func(b []byte) (any, error) { return group.DecodeEvent(b) }},
+		{"control/transaction", func(b []byte) (any, error) { return transaction.DecodeEvent(b) }},
 	} {
 		if strings.HasPrefix(name, machine.prefix) {
 			return machine.decode(payload)

@@ -21,7 +21,7 @@ type Command struct {
 	Failover failover `cmd:"" help:"Sync Failover and Failback: the source dies under load; every acknowledged record is at the destination."`
 	Release  release  `cmd:"" help:"Source-Side Release Under Load: producers go on at once, and sync returns by itself."`
 	Failback waiting  `cmd:"" help:"Failback into sync after a crash. Waits for a recovered source that keeps its data; testkit/pair moves a topic there and back."`
-	Mixed    waiting  `cmd:"" help:"Mixed-Mode Transaction Failover. Waits for transactions."`
+	Mixed    mixed    `cmd:"" help:"Mixed-Mode Transaction Failover: one transaction over a SYNC and an ASYNC topic, and how each comes out."`
 }
 
 // waiting is a bullet that needs what is not built yet.
