@@ -24,6 +24,8 @@ type Producer struct {
 	topic  string
 	run    uint64
 	size   int
+	// Rate is how many records Run writes in a second; 0: as many as the cluster takes. Set it before Run.
+	Rate int
 
 	mu        sync.Mutex
 	next      uint64
@@ -66,7 +68,7 @@ func (p *Producer) Run(ctx context.Context) {
 	filler := make([]byte, p.size)
 	r := rand.NewChaCha8([32]byte{byte(p.run), byte(p.run >> 8)})
 	_, _ = r.Read(filler)
-	for ctx.Err() == nil {
+	for turn := p.turn(); ctx.Err() == nil && turn(ctx); {
 		p.mu.Lock()
 		n := p.next
 		p.next++
@@ -76,6 +78,28 @@ func (p *Producer) Run(ctx context.Context) {
 		binary.BigEndian.PutUint64(value[8:], n)
 		sent := time.Now()
 		p.Client.Produce(ctx, &kgo.Record{Value: value}, func(_ *kgo.Record, err error) { p.answered(n, sent, err) })
+	}
+}
+
+// turn waits until it is time for the next record. What a stall held up is not made up for: the load is even.
+func (p *Producer) turn() func(context.Context) bool {
+	if p.Rate <= 0 {
+		return func(context.Context) bool { return true }
+	}
+	const slice = 5 * time.Millisecond
+	began, due := time.Now(), 0.0
+	return func(ctx context.Context) bool {
+		for due < 1 {
+			select {
+			case <-time.After(slice):
+			case <-ctx.Done():
+				return false
+			}
+			due += float64(p.Rate) * min(time.Since(began), 10*slice).Seconds()
+			began = time.Now()
+		}
+		due--
+		return true
 	}
 }
 

@@ -17,10 +17,14 @@ import (
 type Road struct {
 	Kafka []*wire.Wire // by broker
 	NATS  *wire.Wire
+	told  []string // where callers are sent when that is not the wires themselves
 }
 
 // Bootstrap is bootstrap.servers for whoever comes over the road.
 func (r Road) Bootstrap() string {
+	if r.told != nil {
+		return strings.Join(r.told, ",")
+	}
 	var list []string
 	for _, w := range r.Kafka {
 		list = append(list, w.Address())

@@ -178,3 +178,18 @@ func (d *Datacenter) Consume(t T, topic string, index int32) Consumed {
 
 // Has tells whether a record with this value is visible to consumers.
 func (c Consumed) Has(value string) bool { return bytes.Contains(c.Bytes, []byte(value)) }
+
+// Each gives every record in order.
+func (c Consumed) Each(t T, do func(offset int64, value []byte)) {
+	t.Helper()
+	for rest := c.Bytes; len(rest) > 0; {
+		var b batch.Batch
+		var err error
+		if b, rest, err = batch.Parse(rest); err == nil {
+			err = b.Each(1<<30, func(r batch.Record) bool { do(r.Offset, r.Value); return true })
+		}
+		if err != nil {
+			t.Fatalf("batch at %d: %v", b.BaseOffset, err)
+		}
+	}
+}

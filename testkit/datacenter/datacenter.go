@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -29,6 +30,7 @@ type Datacenter struct {
 	Admin *admin.Client
 	Inner *broker.Cluster   // of one that runs inside this process, else nil
 	past  map[string]string // from an address it tells clients to the one that is really there
+	pid   atomic.Int64      // of the newest process
 }
 
 // Products are the binaries, built once per process.
@@ -77,6 +79,7 @@ func (d *Datacenter) run(t T, s process.Spec) {
 		t.Fatal(err)
 	}
 	d.Process = p
+	d.pid.Store(int64(p.PID))
 }
 
 // Restart starts the same data again, on the same ports, after a Kill or a Stop.

@@ -20,11 +20,18 @@ type Load struct {
 // shows soon and the client tries again. more are options of the client.
 func (d *Datacenter) ProduceUnderLoad(t T, topic string, more ...kgo.Opt) *Load {
 	t.Helper()
+	return d.ProduceAt(t, 0, topic, more...)
+}
+
+// ProduceAt is ProduceUnderLoad with an even rate, in records per second.
+func (d *Datacenter) ProduceAt(t T, rate int, topic string, more ...kgo.Opt) *Load {
+	t.Helper()
 	opts := append([]kgo.Opt{kgo.ProduceRequestTimeout(2 * time.Second), kgo.MaxBufferedRecords(1000), kgo.Dialer(d.Dial)}, more...)
 	p, err := acked.NewProducer(d.Bootstrap(), topic, uint64(time.Now().UnixNano()), 128, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Rate = rate
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Load{p, stop, make(chan struct{})}
 	go func() { p.Run(ctx); close(l.ended) }()

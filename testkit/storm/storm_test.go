@@ -14,6 +14,13 @@ func TestOneShortStorm(t *testing.T) {
 	}
 }
 
+func TestOneShortStormThatEndsInASwitchover(t *testing.T) {
+	c := Command{Runs: 1, Faults: 1, Stall: time.Minute, Seed: 2, Switchover: true}
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestALineThatWasCutCarriesAgainOnTheSameAddress(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
