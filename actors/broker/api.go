@@ -14,6 +14,7 @@ import (
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
 	"lockstep/journal"
+	"lockstep/protocol/batch"
 	"lockstep/protocol/perr"
 )
 
@@ -202,6 +203,35 @@ func (r *Replica) Floor() (floor highwater.PublishFloor, ok bool) {
 // on the disk.
 func (r *Replica) Read(from, below core.Offset, max int) ([]journal.StoredBatch, error) {
 	return r.read(from, below, max)
+}
+
+// What Tail says of an offset beside the CRC of a batch.
+const (
+	NoTail    = -1 // the offset is not in the log
+	OtherTail = -2 // it is, and no batch ends there
+)
+
+// Tail is the CRC of the batch whose last record is at an offset, or NoTail or OtherTail. Two logs with the same batch
+// in the same place have the same history (R11). Safe from any goroutine; it may block on the disk. An error comes with
+// NoTail.
+func (r *Replica) Tail(at core.Offset) (int64, error) {
+	view := r.View()
+	if at < view.LogStart || at >= view.LEO {
+		return NoTail, nil
+	}
+	stored, err := r.read(at, view.LEO, 0)
+	if err != nil || len(stored) == 0 {
+		return NoTail, err
+	}
+	b, _, err := batch.Parse(stored[0].Bytes)
+	switch {
+	case err != nil:
+		return NoTail, err
+	case stored[0].Last != at:
+		return OtherTail, nil
+	default:
+		return int64(b.Checksum()), nil
+	}
 }
 
 // FindTimestamp returns the first batch with MaxTimestamp >= ts at or above from, if any.

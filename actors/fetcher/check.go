@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -22,6 +23,8 @@ type question struct {
 	next    core.Offset
 	adopted core.LeaderEpoch // the source epoch our log stands under, NoEpoch if it is a new leader's
 	hw      core.Offset
+	epochs  []partition.EpochStart // of our log
+	begin   core.Offset            // log start of ours
 }
 
 // check is what the source says of one partition.
@@ -34,6 +37,7 @@ type check struct {
 	start     core.Offset
 	stated    bool
 	unclean   core.LeaderEpoch
+	differs   bool        // the source has another record where the common history ends
 	begins    core.Offset // the source's epoch, of a source that states nothing; Unknown: not learned
 }
 
@@ -63,7 +67,8 @@ func (f *fetcher) dueChecks(now time.Time) []question {
 			c.last = c.agreed
 		}
 		f.mirror.count.alignments.Add(1)
-		q := question{id: id, topic: c.Topic, attempt: c.attempt, epoch: c.SourceEpoch, last: c.last, next: c.next, adopted: view.Adopted, hw: view.HW}
+		q := question{id: id, topic: c.Topic, attempt: c.attempt, epoch: c.SourceEpoch, last: c.last, next: c.next, adopted: view.Adopted, hw: view.HW,
+			epochs: view.Epochs, begin: view.LogStart}
 		list = append(list, q)
 	}
 	return list
@@ -239,6 +244,7 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, 
 		p.Partition, p.CurrentLeaderEpoch, p.PartitionMaxBytes = q.id.Index, int32(q.epoch), 1
 		// Inside the source's log whatever became of ours: an offset out of range would say nothing.
 		p.FetchOffset = int64(r.start)
+		p.CompareOffset = int64(r.common())
 		req.Topics = append(req.Topics, messages.FetchRequestTopic{TopicId: q.id.Topic, Partitions: []messages.FetchRequestPartition{p}})
 	}
 	if len(req.Topics) == 0 {
@@ -253,10 +259,42 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, 
 			r := results[core.PartitionID{Topic: t.TopicId, Index: p.PartitionIndex}]
 			if r != nil && p.ErrorCode == 0 && p.Evidence != nil && core.LeaderEpoch(p.Evidence.SourceEpoch) == r.epoch {
 				r.stated, r.unclean = true, core.LeaderEpoch(p.Evidence.LastUncleanEpoch)
+				r.compare(m, p.ComparedCrc)
 			}
 		}
 	}
 	return nil
+}
+
+// common is where the common history ends by the epochs alone, inclusive; Unknown: nothing is common, or the epoch that
+// the source named is not in our log and it will be asked again.
+func (r *check) common() core.Offset {
+	end := min(r.next, r.endOffset)
+	known := false
+	for i, e := range r.epochs {
+		if known = known || e.Epoch == r.endEpoch; e.Epoch == r.endEpoch && i+1 < len(r.epochs) {
+			end = min(end, r.epochs[i+1].Start)
+		}
+	}
+	if !known || end <= max(r.begin, r.start) || !compareTails {
+		return core.Unknown
+	}
+	return end - 1
+}
+
+// compare holds what the source has there against ours. A source that counts its epochs again after it was restored from
+// an older copy has other records under the same epochs; nothing but the records says so (R11).
+func (r *check) compare(m *mirrorRun, theirs int64) {
+	at := r.common()
+	if at == core.Unknown || theirs == -1 {
+		return
+	}
+	ours, err := m.home().Tail(r.id, at)
+	if err != nil {
+		r.code, r.text = perr.KafkaStorageError, fmt.Sprintf("our own record %d cannot be read: %v", at, err)
+		return
+	}
+	r.differs = ours != -1 && (ours < 0 || ours != theirs) // -1: our log has changed, and the answer is late
 }
 
 // askBeginnings asks a source that states nothing where its leader's epoch begins: what the leaders before it

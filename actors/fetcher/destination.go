@@ -9,7 +9,7 @@ import (
 )
 
 // Destination is the cluster that is fetched into: in the product an adapter over broker.Cluster, in the
-// tests of this package one without brokers. Safe for concurrent use; nothing here blocks.
+// tests of this package one without brokers. Safe for concurrent use; nothing here blocks but Tail.
 type Destination interface {
 	ID() core.ClusterID
 	// Now is the clock of the actors.
@@ -18,6 +18,9 @@ type Destination interface {
 	Partition(id core.PartitionID) (image.Partition, bool)
 	// View is what the leading replica has released; false while nobody leads.
 	View(id core.PartitionID) (partition.View, bool)
+	// Tail is the CRC of our batch whose last record is at an offset; -1: we lead no such record, -2: no batch of ours
+	// ends there. It may read from the disk.
+	Tail(id core.PartitionID, at core.Offset) (int64, error)
 	// Floor is the newest floor the leader published.
 	Floor(id core.PartitionID) (highwater.PublishFloor, bool)
 	// Ask hands a command to the leading replica. reply runs once, on an actor's goroutine, with

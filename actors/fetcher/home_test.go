@@ -120,6 +120,28 @@ func (h *home) View(id core.PartitionID) (partition.View, bool) {
 	return v, true
 }
 
+func (h *home) Tail(id core.PartitionID, at core.Offset) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.logs[id]; l != nil {
+		return tail(l.batches, at), nil
+	}
+	return -1, nil
+}
+
+// tail is what Tail says of a log in memory.
+func tail(log []batch.Batch, at core.Offset) int64 {
+	for _, b := range log {
+		switch {
+		case core.Offset(b.LastOffset()) == at:
+			return int64(b.Checksum())
+		case core.Offset(b.BaseOffset) <= at && at < core.Offset(b.LastOffset()):
+			return -2
+		}
+	}
+	return -1
+}
+
 func (h *home) Floor(id core.PartitionID) (highwater.PublishFloor, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

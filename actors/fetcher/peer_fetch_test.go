@@ -41,7 +41,7 @@ func (p *peer) fetch(c net.Conn, req *messages.FetchRequest) kmsg.Response {
 		for _, q := range t.Partitions {
 			r, isSync := sync[q.Partition]
 			asked = append(asked, peerFetch{Partition: q.Partition, NoRecords: q.NoRecords, Epoch: core.LeaderEpoch(q.CurrentLeaderEpoch), Last: core.LeaderEpoch(q.LastFetchedEpoch),
-				Offset: core.Offset(q.FetchOffset), Sync: isSync, Probe: req.MaxBytes == 1, Floors: floors[q.Partition], ISR: r.ISR, Positions: positions(r),
+				Offset: core.Offset(q.FetchOffset), Compare: core.Offset(q.CompareOffset), Sync: isSync, Probe: req.MaxBytes == 1, Floors: floors[q.Partition], ISR: r.ISR, Positions: positions(r),
 				MaxWait: time.Duration(req.MaxWaitMs) * time.Millisecond})
 		}
 	}
@@ -77,6 +77,9 @@ func (p *peer) compose(req *messages.FetchRequest, asked []peerFetch) (*messages
 			r.Evidence = &messages.PartitionEvidence{}
 			r.Evidence.Default()
 			r.Evidence.SourceEpoch, r.Evidence.LastUncleanEpoch = int32(l.epoch), int32(l.unclean)
+		}
+		if q.Compare >= 0 && !l.plain {
+			r.ComparedCrc = tail(l.batches, q.Compare)
 		}
 		switch code := l.fence(int32(q.Epoch)); {
 		case code != 0:

@@ -60,6 +60,7 @@ type peerFetch struct {
 	Epoch     core.LeaderEpoch
 	Last      core.LeaderEpoch
 	Offset    core.Offset
+	Compare   core.Offset
 	Sync      bool
 	Probe     bool // wants no data: part of a divergence check
 	NoRecords bool // may not read now: throttled

@@ -220,7 +220,7 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 		c.cut, c.begins = r.cut(), r.begins
 		f.ask(c, func(ref core.RequestID) partition.Command {
 			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch,
-				EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
+				EndEpoch: r.endEpoch, EndOffset: r.endOffset, Differs: r.differs, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
 				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: f.followsUnclean(c), Accept: c.Accept}
 		}, now)
 	}

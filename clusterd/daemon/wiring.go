@@ -94,6 +94,13 @@ func (w *wiring) View(id core.PartitionID) (partition.View, bool) {
 	return partition.View{}, false
 }
 
+func (w *wiring) Tail(id core.PartitionID, at core.Offset) (int64, error) {
+	if leader, ok := w.cluster.Leader(id); ok {
+		return leader.Tail(at)
+	}
+	return broker.NoTail, nil
+}
+
 func (w *wiring) Floor(id core.PartitionID) (highwater.PublishFloor, bool) {
 	if leader, ok := w.cluster.Leader(id); ok {
 		return leader.Floor()

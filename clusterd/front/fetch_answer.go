@@ -63,7 +63,7 @@ func (a *answer) refuse(at *answeredPartition, code perr.Code) {
 func (a *answer) partition(at place, topic *image.Topic, asked *askedPartition, out *answeredPartition) {
 	replica, view, code := a.front.leaderHere(topic, asked.Partition)
 	// Evidence is stated beside whatever else is answered, by a leader (R11).
-	defer func() { a.mirror.state(out, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, replica) }()
+	defer func() { a.mirror.state(out, asked, core.PartitionID{Topic: topic.ID, Index: asked.Partition}, replica) }()
 	if code == perr.None {
 		code = fenceEpoch(view, asked.CurrentLeaderEpoch)
 	}

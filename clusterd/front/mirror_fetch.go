@@ -140,15 +140,28 @@ func (m *mirrorFetch) bound(id core.PartitionID, isolation int8) (partition.Posi
 // state adds what the leader states of its gates, also beside an error: a destination needs the
 // cumulative unclean epoch before it adopts a source epoch (R11). Evidence about the gate itself is
 // positive only and checked at this instant (C4). replica is nil when this broker does not lead.
-func (m *mirrorFetch) state(out *answeredPartition, id core.PartitionID, replica *broker.Replica) {
+func (m *mirrorFetch) state(out *answeredPartition, asked *askedPartition, id core.PartitionID, replica *broker.Replica) {
 	if m == nil {
 		return
+	}
+	if replica != nil && asked.CompareOffset >= 0 {
+		out.ComparedCrc = m.front.tail(replica, core.Offset(asked.CompareOffset))
 	}
 	r := m.reports[id]
 	out.ReleaseNumber = int64(r.released)
 	if replica != nil {
 		out.Evidence = evidenceFor(m.front.cluster, replica, m.key, r.epoch)
 	}
+}
+
+// tail says what batch ends at an offset of our log, whether it is committed or not: a mirror compares it with its own,
+// since epochs alone do not tell a source that was restored from an older copy, which counts them again (R11).
+func (f *Front) tail(replica *broker.Replica, at core.Offset) int64 {
+	crc, err := replica.Tail(at)
+	if err != nil {
+		f.log.Error("reading a partition failed", "partition", replica.ID().String(), "offset", int64(at), "reason", err.Error())
+	}
+	return crc
 }
 
 // evidenceFor renders what the leader states of its gates at this instant; nil when the controller's

@@ -70,6 +70,9 @@ type FetchRequestPartition struct {
 	MirrorLeaderEpoch int32
 	// A mirror that may not read now asks for offsets and evidence alone (F51).
 	NoRecords bool
+	// Last offset that a mirror believes to have in common with the leader: the answer says what is
+	// there. -1: none.
+	CompareOffset int64
 }
 
 // Default sets every field to its default.
@@ -80,6 +83,7 @@ func (m *FetchRequestPartition) Default() {
 	m.LogStartOffset = -1
 	m.HighWatermark = 9223372036854775807
 	m.MirrorLeaderEpoch = -1
+	m.CompareOffset = -1
 }
 
 // NewFetchRequestPartition makes one with every field at its default.
@@ -113,6 +117,9 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 	if version >= 20 && !(version >= 20) {
 		b = wire.AppendBool(b, m.NoRecords)
 	}
+	if version >= 20 && !(version >= 20) {
+		b = wire.AppendInt64(b, m.CompareOffset)
+	}
 	if flexible {
 		tags := uint64(0)
 		if version >= 17 && m.ReplicaDirectoryId != [16]byte{} {
@@ -125,6 +132,9 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 			tags++
 		}
 		if version >= 20 && m.NoRecords {
+			tags++
+		}
+		if version >= 20 && m.CompareOffset != -1 {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -149,6 +159,12 @@ func (m *FetchRequestPartition) appendTo(b []byte, version int16, flexible bool)
 		if version >= 20 && m.NoRecords {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.NoRecords)
+				return b
+			})
+		}
+		if version >= 20 && m.CompareOffset != -1 {
+			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.CompareOffset)
 				return b
 			})
 		}
@@ -182,6 +198,9 @@ func (m *FetchRequestPartition) readFrom(r *wire.Reader, version int16, flexible
 	if version >= 20 && !(version >= 20) {
 		m.NoRecords = r.Bool()
 	}
+	if version >= 20 && !(version >= 20) {
+		m.CompareOffset = r.Int64()
+	}
 	if flexible {
 		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
 			tag, body := r.Tag()
@@ -204,6 +223,11 @@ func (m *FetchRequestPartition) readFrom(r *wire.Reader, version int16, flexible
 			case tag == 10000 && version >= 20:
 				func(r *wire.Reader) {
 					m.NoRecords = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10001 && version >= 20:
+				func(r *wire.Reader) {
+					m.CompareOffset = r.Int64()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

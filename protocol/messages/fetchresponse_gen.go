@@ -201,6 +201,9 @@ type FetchResponsePartition struct {
 	Evidence *PartitionEvidence
 	// Beside INVALID_SYNC_REGISTRATION: the release that is in force, 0 if none.
 	ReleaseNumber int64
+	// CRC of the leader's batch that ends at CompareOffset; -2: none ends there; -1: nothing is
+	// stated.
+	ComparedCrc int64
 }
 
 // Default sets every field to its default.
@@ -213,6 +216,7 @@ func (m *FetchResponsePartition) Default() {
 	m.SnapshotId.Default()
 	m.PreferredReadReplica = -1
 	m.MirrorLeaderEpoch = -1
+	m.ComparedCrc = -1
 }
 
 // NewFetchResponsePartition makes one with every field at its default.
@@ -267,6 +271,9 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 	if version >= 20 && !(version >= 20) {
 		b = wire.AppendInt64(b, m.ReleaseNumber)
 	}
+	if version >= 20 && !(version >= 20) {
+		b = wire.AppendInt64(b, m.ComparedCrc)
+	}
 	if flexible {
 		tags := uint64(0)
 		if version >= 12 && !m.DivergingEpoch.isDefault() {
@@ -285,6 +292,9 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 			tags++
 		}
 		if version >= 20 && m.ReleaseNumber != 0 {
+			tags++
+		}
+		if version >= 20 && m.ComparedCrc != -1 {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -325,6 +335,12 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 		if version >= 20 && m.ReleaseNumber != 0 {
 			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
 				b = wire.AppendInt64(b, m.ReleaseNumber)
+				return b
+			})
+		}
+		if version >= 20 && m.ComparedCrc != -1 {
+			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.ComparedCrc)
 				return b
 			})
 		}
@@ -372,6 +388,9 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 	if version >= 20 && !(version >= 20) {
 		m.ReleaseNumber = r.Int64()
 	}
+	if version >= 20 && !(version >= 20) {
+		m.ComparedCrc = r.Int64()
+	}
 	if flexible {
 		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
 			tag, body := r.Tag()
@@ -407,6 +426,11 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 			case tag == 10001 && version >= 20:
 				func(r *wire.Reader) {
 					m.ReleaseNumber = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10002 && version >= 20:
+				func(r *wire.Reader) {
+					m.ComparedCrc = r.Int64()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

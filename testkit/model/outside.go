@@ -72,8 +72,8 @@ var outside = map[string]string{
 	"joinerHoldsFloor":   "liveness: it lets a follower join under load",
 	// The model leaves its subject out.
 	"askAboutWholeLog":    "the model asks about the whole log",
-	"anEpochNeverShrinks": "a source restored from an older copy of itself",
-	"followSourceStart":   "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
+	"anEpochNeverShrinks": "a source restored from an older copy of itself", "anotherRecordDiverges": "a source restored from an older copy of itself",
+	"followSourceStart": "retention", "publishedFloorAtStopping": "stopping", "fenceOldSessions": "stopping",
 	"lastMirrorEpochOnce": "stopping", "resetDropsProducers": "stopping", "resetKeepsIdempotent": "stopping",
 	"producersFollowTheLog": "producers that go on after an election",
 	"nameSlowestMirror":     "texts of answers", "refuseBeforeAppend": "refusals", "obeyAdmission": "refusals",

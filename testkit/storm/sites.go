@@ -27,7 +27,8 @@ type site struct {
 }
 
 func startSite(binary, dir, cluster string) (*site, error) {
-	s := &site{Process: &process.Process{Spec: process.Spec{Binary: binary, Cluster: cluster, Dir: filepath.Join(dir, cluster), Args: []string{"--segment-bytes", "4194304"}}}}
+	s := &site{Process: &process.Process{Spec: process.Spec{Binary: binary, Cluster: cluster, Dir: filepath.Join(dir, cluster),
+		Args: []string{"--segment-bytes", "4194304", "--set", "lockstep.superseded.rebootstrap=true"}}}}
 	if err := s.start(); err != nil {
 		return nil, err
 	}

@@ -94,7 +94,9 @@ func (r *run) play() (acked.Verdict, error) {
 	}
 	defer r.sites.end()
 	r.load, err = acked.NewProducer(r.sites.source.Bootstrap(), topic, r.rng.Uint64(), 128,
-		kgo.ProduceRequestTimeout(2*time.Second), kgo.MaxBufferedRecords(200))
+		kgo.ProduceRequestTimeout(2*time.Second), kgo.MaxBufferedRecords(200),
+		// A source that lives sends its clients on; a stock client goes to the seeds that it was given (KIP-1102).
+		kgo.OnRebootstrapRequired(func() ([]string, error) { return r.sites.destination.Bootstrap(), nil }))
 	if err != nil {
 		return acked.Verdict{}, err
 	}

@@ -39,6 +39,14 @@ func (d *decision) adopt(c AdoptSource) {
 		d.late(a)
 		return
 	}
+	if c.Differs && anotherRecordDiverges {
+		if !c.FollowUnclean && !(c.Accept && operatorMayAccept) {
+			d.diverged(c, fmt.Sprintf("the source has another record at %d under the same leader epoch %d: it was restored from an older copy, which counts its epochs again; ours is kept", to-1, c.EndEpoch))
+			return
+		}
+		// Epochs that were counted twice do not say where the two histories part: nothing of ours is taken for common.
+		to = s.logStart
+	}
 	if to >= s.leo {
 		d.adoptNow(c, s.leo, false, "")
 		return

@@ -81,6 +81,7 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 	plain := func(a AdoptSource) AdoptSource { a.Stated = false; return a }
 	follows := func(a AdoptSource) AdoptSource { a.FollowUnclean = true; return unclean(a) }
 	accepted := func(a AdoptSource) AdoptSource { a.Accept = true; return unclean(a) }
+	differs := func(a AdoptSource) AdoptSource { a.Differs = true; return a }
 	cases := []truncation{
 		{name: "nothing to cut", adopt: ends(7, 9), leo: 6},
 		{name: "a clean source, above the floor", adopt: ends(7, 5), leo: 5},
@@ -98,6 +99,10 @@ func TestWhereATruncationMayCut(t *testing.T) { // R11, F43
 		{name: "a clean source, shorter in the epoch we adopted from it",
 			adopt: func() AdoptSource { a := ends(7, 5); a.SourceEpoch = 7; return a }(), leo: 6, want: MirrorDiverged}, // P8
 		{name: "a source that knows nothing of ours", adopt: ends(core.NoEpoch, 0), leo: 6, want: MirrorDiverged},
+		{name: "another record under our newest epoch", adopt: differs(ends(7, 9)), leo: 6, want: MirrorDiverged},
+		{name: "another record below what would be cut", adopt: differs(ends(7, 5)), leo: 6, want: MirrorDiverged},
+		{name: "another record, and the setting that always follows", adopt: differs(follows(ends(7, 9))), leo: 0, rearm: true},
+		{name: "another record, and an operator has accepted the source", adopt: differs(accepted(ends(7, 9))), leo: 0, rearm: true},
 		{name: "an epoch we do not have", h: 1, adopt: ends(4, 6), leo: 6, want: MirrorDiverged},
 	}
 	for _, c := range cases {

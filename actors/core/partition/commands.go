@@ -108,6 +108,7 @@ type AdoptSource struct {
 	SourceEpoch core.LeaderEpoch
 	EndEpoch    core.LeaderEpoch // NoEpoch with EndOffset 0: the source knows nothing we know
 	EndOffset   core.Offset      // exclusive
+	Differs     bool             // the source has another record where the common history ends by these
 	SourceStart core.Offset      // log start of the source: below it we reset (new data incarnation)
 	// OfLEO is where our log ended, as far as it was released, when the source was asked. KnowsLEO: it is stated.
 	OfLEO    core.Offset

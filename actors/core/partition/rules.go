@@ -20,6 +20,7 @@ const (
 	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation
 	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
 	anEpochNeverShrinks        = true // R11, R12: a source that is shorter in the same epoch is another copy of it
+	anotherRecordDiverges      = true // R11: another record under the same epoch is another copy of the source
 	quarantineBeforeTruncation = true // R11, F43
 	answerForgottenCuts        = true // R11: whoever waits for a cut that will not happen asks again
 	requireNewEpochToLead      = true // R12, P1: a restart in place is a new epoch

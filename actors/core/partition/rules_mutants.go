@@ -21,6 +21,7 @@ var (
 	followSourceStart          = rules.Kept("R2 followSourceStart")
 	followCleanLineage         = rules.Kept("R11 followCleanLineage")
 	anEpochNeverShrinks        = rules.Kept("R11 anEpochNeverShrinks")
+	anotherRecordDiverges      = rules.Kept("R11 anotherRecordDiverges")
 	quarantineBeforeTruncation = rules.Kept("R11 quarantineBeforeTruncation")
 	answerForgottenCuts        = rules.Kept("R11 answerForgottenCuts")
 	requireNewEpochToLead      = rules.Kept("R12 requireNewEpochToLead")

@@ -1,0 +1,40 @@
+package fetcher
+
+import (
+	"testing"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/mirror"
+)
+
+// A source that was restored from an older copy counts its epochs again: under the same numbers, and as long as before, it
+// has other records. The record where the common history ends says so.
+func TestARestoredSourceIsKnownByItsRecords(t *testing.T) { // R11
+	r := newRig(t, 1, nil)
+	l := r.home.add(r.id(0), 1)
+	r.peer.produce(0, 5, true)
+	r.mirror(1, mirror.FetchSync)
+	r.upTo(0, 5)
+	adopted := func(session core.MirrorSession, differs bool) {
+		t.Helper()
+		r.home.change(func() { l.session = session })
+		r.mirror(session, mirror.FetchSync)
+		r.peer.awaitFetch(func(q peerFetch) bool { return q.Probe && q.Compare == 4 })
+		r.home.await(t, "a divergence check of the session", func() bool {
+			for _, a := range l.adopts {
+				if a.Session == session && a.OfLEO == 5 {
+					return a.Differs == differs
+				}
+			}
+			return false
+		})
+	}
+	adopted(2, false)
+	r.peer.change(func() {
+		log := r.peer.logs[0]
+		log.cut(0, log.epoch)
+		log.append(2)
+		log.append(3)
+	})
+	adopted(3, true)
+}
