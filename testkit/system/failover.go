@@ -7,8 +7,8 @@ import (
 )
 
 type failover struct {
-	Load time.Duration `default:"5s" help:"Load before the source dies."`
-	Runs int           `default:"3"`
+	Load time.Duration `default:"5s" help:"Load before the source dies; full length: 5m."`
+	Runs int           `default:"3" help:"Pairs of clusters; full length: 100."`
 }
 
 // Run kills the source under load and opens the destination: the same client, with its producer id and sequences, goes

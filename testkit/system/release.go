@@ -10,7 +10,7 @@ import (
 )
 
 type release struct {
-	Load time.Duration `default:"5s" help:"Load before and after."`
+	Load time.Duration `default:"5s" help:"Load before and after; full length: 5m."`
 }
 
 // Run releases a destination that was cut off, under load: producers go on at once, failing partitions show, and sync

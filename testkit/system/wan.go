@@ -9,8 +9,8 @@ import (
 
 type wan struct {
 	RTT        []time.Duration `default:"0ms,10ms,50ms,100ms" help:"Round trips between the two, one after the other."`
-	For        time.Duration   `default:"10s" help:"Load at each distance."`
-	Partitions int32           `default:"6"`
+	For        time.Duration   `default:"10s" help:"Load at each distance; full length: 10m."`
+	Partitions int32           `default:"6" help:"Of the topic of each distance."`
 }
 
 // Run measures each distance with its own topic and holds the histogram of the gating against what the client saw: no
