@@ -8,7 +8,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// OffsetCommit v2–10. v5 drops the retention time, v6 brings leader epochs, v7 static members, v8 is
+// OffsetCommit v2–10. up to v4 a client may say how long offsets are kept, v6 brings leader epochs, v7 static members, v8 is
 // flexible, v9 GROUP_ID_NOT_FOUND for a group never seen, v10 topic ids. An answer means that the
 // offsets are on a majority of the control volumes.
 
@@ -17,6 +17,9 @@ func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, _ Client, slot *Slot) 
 	resp := r.ResponseKind().(*kmsg.OffsetCommitResponse)
 	cmd := group.OffsetCommit{Group: r.Group, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID,
 		KnowsGroupNotFound: r.Version >= 9}
+	if r.Version <= 4 {
+		cmd.RetainMs = r.RetentionTimeMillis
+	}
 	var places []*kmsg.OffsetCommitResponseTopicPartition // of cmd.Offsets
 	for _, rt := range r.Topics {
 		topic, unknown := findTopic(img, rt.Topic, rt.TopicID, r.Version >= 10)

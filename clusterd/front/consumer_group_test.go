@@ -204,3 +204,23 @@ func TestASilentMemberLosesItsPlace(t *testing.T) {
 	h.member("g", kgo.ServerSideBalancer()) // has partitions only once the other is gone: that one never gives any up
 	h.described("g", "the silent member to go", stable(1))
 }
+
+// TestMembersGoOnWhenTheCoordinatorMoves: another broker takes the shard, and nobody has to begin anew.
+func TestMembersGoOnWhenTheCoordinatorMoves(t *testing.T) {
+	h := newHouse(t, 3)
+	h.create("t", 2, 3, nil)
+	c := h.member("g", kgo.ServerSideBalancer(), kgo.DisableAutoCommit())
+	before := h.described("g", "the member to settle", stable(1))
+	h.stopBroker(int(before.Coordinator.NodeID))
+	after := h.described("g", "another coordinator", func(d kadm.DescribedConsumerGroup) bool {
+		return stable(1)(d) && d.Coordinator.NodeID != before.Coordinator.NodeID
+	})
+	if b, a := before.Members[0], after.Members[0]; a.MemberID != b.MemberID || a.MemberEpoch != b.MemberEpoch || len(a.Assignment["t"]) != 2 {
+		t.Errorf("member %+v became %+v", b, a)
+	}
+	h.produce("t", values("v", 1))
+	got := poll(t, c, 1)
+	if err := c.CommitUncommittedOffsets(patient(t)); err != nil || got[0] != "v-0" {
+		t.Errorf("afterwards: %v, read %v", err, got)
+	}
+}

@@ -3,6 +3,7 @@ package clients
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -40,12 +41,12 @@ func (c *Command) Run() error {
 	})
 	dirs := map[string]string{}
 	for _, s := range stocks {
-		dirs[s.Name] = filepath.Join(cache, "lockstep-clients", strings.Map(letters, s.Name))
+		dirs[s.Name] = filepath.Join(cache, "lockstep-clients", strings.Map(letters, cmp.Or(s.Folder, s.Name)))
 		began := time.Now()
 		if err := s.Install(ctx, dirs[s.Name]); err != nil {
 			return fmt.Errorf("install %s: %w", s.Name, err)
 		}
-		fmt.Printf("installed %-18s %5.1f s\n", s.Name, time.Since(began).Seconds())
+		fmt.Printf("installed %-26s %5.1f s\n", s.Name, time.Since(began).Seconds())
 	}
 	work, err := os.MkdirTemp("", "lockstep-clients-")
 	if err != nil {
@@ -60,14 +61,14 @@ func (c *Command) Run() error {
 		defer stop()
 	}
 	wrong, pairs := 0, 0
-	fmt.Printf("\n%-20s %-20s %9s %8s  %s\n", "WRITTEN BY", "READ BY", "RECORDS", "SECONDS", "DIGEST")
+	fmt.Printf("\n%-26s %-26s %9s %8s  %s\n", "WRITTEN BY", "READ BY", "RECORDS", "SECONDS", "DIGEST")
 	for _, writer := range stocks {
 		produce := writer.Produce
 		if c.Transactions {
 			produce = writer.Transact
 		}
 		if produce == nil {
-			continue // kcat cannot
+			continue // kcat has no transactions, and the members of nextGen only read
 		}
 		topic := "from-" + strings.Map(letters, writer.Name)
 		file := filepath.Join(work, topic)
@@ -85,7 +86,7 @@ func (c *Command) Run() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-20s %-20s %9d %8.1f  %.16s\n", writer.Name, "(the input)", n, time.Since(began).Seconds(), want)
+		fmt.Printf("%-26s %-26s %9d %8.1f  %.16s\n", writer.Name, "(the input)", n, time.Since(began).Seconds(), want)
 		for _, reader := range stocks {
 			out := filepath.Join(work, "read")
 			began := time.Now()
@@ -101,7 +102,7 @@ func (c *Command) Run() error {
 			if got != want || n != c.Records {
 				note, wrong = "  DIFFERS", wrong+1
 			}
-			fmt.Printf("%-20s %-20s %9d %8.1f  %.16s%s\n", writer.Name, reader.Name, n, time.Since(began).Seconds(), got, note)
+			fmt.Printf("%-26s %-26s %9d %8.1f  %.16s%s\n", writer.Name, reader.Name, n, time.Since(began).Seconds(), got, note)
 		}
 	}
 	if wrong > 0 {

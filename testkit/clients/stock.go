@@ -24,6 +24,7 @@ var programs embed.FS
 // aborts.
 type Stock struct {
 	Name     string
+	Folder   string                                      // of its installation, where it shares another client's; "": by its name
 	Install  func(ctx context.Context, dir string) error // dir is kept between runs
 	Produce  func(ctx context.Context, dir, bootstrap, topic, file string) error
 	Consume  func(ctx context.Context, dir, bootstrap, topic, file string, count int) error
@@ -33,9 +34,11 @@ type Stock struct {
 const linesPerTransaction = 500
 
 // All clients of the matrix.
-func All() []Stock { return []Stock{franz(), kcat(), java(), python(), confluent(), kafkajs()} }
+func All() []Stock {
+	return append([]Stock{franz(), kcat(), java(), python(), confluent(), kafkajs()}, nextGen()...)
+}
 
-func franz() Stock {
+func franz(consume ...kgo.Opt) Stock {
 	return Stock{
 		Name:    "franz-go",
 		Install: func(context.Context, string) error { return nil },
@@ -59,8 +62,8 @@ func franz() Stock {
 			return first.Err()
 		},
 		Consume: func(ctx context.Context, _, bootstrap, topic, file string, count int) error {
-			cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.ConsumerGroup("franz-"+topic),
-				kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+			cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.ConsumerGroup("franz-" + topic),
+				kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted())}, consume...)...)
 			if err != nil {
 				return err
 			}
@@ -107,7 +110,7 @@ func kcat() Stock {
 	}
 }
 
-func java() Stock {
+func java(consume ...string) Stock {
 	tool := func(dir string, class string, args ...string) []string {
 		return append([]string{"java", "-Xmx512m", "-cp", filepath.Join(dir, "lib", "*"), class}, args...)
 	}
@@ -131,7 +134,7 @@ func java() Stock {
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
 			args := tool(dir, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap, "--topic", topic,
 				"--from-beginning", "--isolation-level", "read_committed", "--max-messages", strconv.Itoa(count), "--timeout-ms", "60000")
-			return run(ctx, file, "", args...)
+			return run(ctx, file, "", append(args, consume...)...)
 		},
 		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			if err := unpack(dir, "Transact.java"); err != nil {
@@ -145,14 +148,14 @@ func java() Stock {
 func python() Stock { return pythons("kafka-python", "kafka-python==3.0.12", "kafka", "client.py") }
 
 // confluent is librdkafka with everything that kcat does not show.
-func confluent() Stock {
-	return pythons("confluent-kafka", "confluent-kafka==2.12.1", "confluent_kafka", "confluent.py")
+func confluent(consume ...string) Stock {
+	return pythons("confluent-kafka", "confluent-kafka==2.12.1", "confluent_kafka", "confluent.py", consume...)
 }
 
-func pythons(name, release, module, program string) Stock {
+func pythons(name, release, module, program string, consume ...string) Stock {
 	at := func(dir string) string { return filepath.Join(dir, "venv", "bin", "python") }
-	play := func(ctx context.Context, verb, dir, bootstrap, topic, file string, count int) error {
-		return run(ctx, "", "", at(dir), filepath.Join(dir, program), verb, bootstrap, topic, file, strconv.Itoa(count))
+	play := func(ctx context.Context, verb, dir, bootstrap, topic, file string, count int, more ...string) error {
+		return run(ctx, "", "", append([]string{at(dir), filepath.Join(dir, program), verb, bootstrap, topic, file, strconv.Itoa(count)}, more...)...)
 	}
 	return Stock{
 		Name: name,
@@ -172,7 +175,7 @@ func pythons(name, release, module, program string) Stock {
 			return play(ctx, "produce", dir, bootstrap, topic, file, 0)
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
-			return play(ctx, "consume", dir, bootstrap, topic, file, count)
+			return play(ctx, "consume", dir, bootstrap, topic, file, count, consume...)
 		},
 		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			return play(ctx, "transact", dir, bootstrap, topic, file, linesPerTransaction)

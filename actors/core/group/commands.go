@@ -124,6 +124,7 @@ type OffsetCommit struct {
 	InstanceID *string
 	// KnowsGroupNotFound is set for OffsetCommit v9 and later (K2).
 	KnowsGroupNotFound bool
+	RetainMs           int64 // how long to keep them, which clients could say up to v4; 0 or less: offsets.retention.minutes
 	Offsets            []OffsetToCommit
 }
 

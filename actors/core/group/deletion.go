@@ -37,9 +37,10 @@ func (s *State) deleteOffsets(c DeleteOffsets, now int64) outcome {
 		return out
 	}
 	ev := OffsetsRemoved{Group: c.Group}
+	subscribed := s.subscribed(c.Group, l)
 	taken := map[position]bool{}
 	for i, p := range c.Positions {
-		if l.subscribed(p.Topic) || s.hasConsumers(c.Group) && s.groups[c.Group].consumers.subscribed(p.Topic) {
+		if subscribed(p.Topic) {
 			reply.Codes[i] = perr.GroupSubscribedToTopic
 			continue
 		}

@@ -123,11 +123,14 @@ type OffsetRecord struct {
 	CommittedAt int64
 	// Milliseconds that the shard had lived; retention counts from here.
 	Age int64
+	// How long the client wants it kept, ms; -1: as long as the broker does.
+	RetainMs int64
 }
 
 // Default sets every field to its default.
 func (m *OffsetRecord) Default() {
 	*m = OffsetRecord{}
+	m.RetainMs = -1
 }
 
 func (m *OffsetRecord) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -140,6 +143,9 @@ func (m *OffsetRecord) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt64(b, m.CommittedAt)
 	if version >= 2 {
 		b = wire.AppendInt64(b, m.Age)
+	}
+	if version >= 4 {
+		b = wire.AppendInt64(b, m.RetainMs)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -159,6 +165,9 @@ func (m *OffsetRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 2 {
 		m.Age = r.Int64()
 	}
+	if version >= 4 {
+		m.RetainMs = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -167,6 +176,9 @@ func (m *OffsetRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
 func (*OffsetRecord) least(version int16, flexible bool) int {
 	n := 43
 	if version >= 2 {
+		n += 8
+	}
+	if version >= 4 {
 		n += 8
 	}
 	return max(n, 1)
@@ -1470,7 +1482,7 @@ func EncodeEvent(e DurableEvent) []byte {
 	case AssignmentCommitted:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 271), 1), 1, true)
 	case OffsetsStored:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 272), 2), 2, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 272), 4), 4, true)
 	case OffsetsRemoved:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 273), 0), 0, true)
 	case GroupDeleted:
@@ -1478,7 +1490,7 @@ func EncodeEvent(e DurableEvent) []byte {
 	case ShardAged:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 275), 0), 0, true)
 	case TxnOffsetsStored:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 2), 2, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 290), 4), 4, true)
 	case TxnOffsetsSettled:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 291), 0), 0, true)
 	case ConsumerChanged:
@@ -1515,7 +1527,7 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e AssignmentCommitted
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 272 && version >= 0 && version <= 2: // OffsetsStored
+	case id == 272 && version >= 0 && version <= 4: // OffsetsStored
 		var e OffsetsStored
 		e.readFrom(&r, version, true)
 		out = e
@@ -1531,7 +1543,7 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e ShardAged
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 290 && version >= 0 && version <= 2: // TxnOffsetsStored
+	case id == 290 && version >= 0 && version <= 4: // TxnOffsetsStored
 		var e TxnOffsetsStored
 		e.readFrom(&r, version, true)
 		out = e

@@ -16,6 +16,10 @@ func (s *State) commit(c OffsetCommit, now core.Now) outcome {
 		return out
 	}
 	ev := OffsetsStored{Group: c.Group}
+	retain := int64(-1)
+	if c.RetainMs > 0 {
+		retain = c.RetainMs
+	}
 	kept := s.kept
 	if s.groups[c.Group] == nil {
 		kept += groupBytes(c.Group)
@@ -26,7 +30,7 @@ func (s *State) commit(c OffsetCommit, now core.Now) outcome {
 			continue
 		}
 		r := OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
-			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall, Age: s.ageAt(now)}
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall, Age: s.ageAt(now), RetainMs: retain}
 		more := r.bytes()
 		if old := s.groups[c.Group]; old != nil {
 			if before, again := old.offsets[position{o.Topic, o.Partition}]; again {

@@ -47,13 +47,10 @@ func (s *State) expireGroup(name string, now core.Now, age int64) []Event {
 	c, l := s.groups[name], s.current(name, now.Mono)
 	var events []Event
 	gone := OffsetsRemoved{Group: name, Expired: true}
-	subscribed := l.subscribed
-	if s.hasConsumers(name) {
-		subscribed = c.consumers.subscribed
-	}
+	subscribed := s.subscribed(name, l)
 	if l.mayExpire() {
 		for _, o := range c.sorted() {
-			if age-c.unusedSince(l, o) >= s.settings.RetentionMs && !(keepSubscribedOffsets && subscribed(o.Topic)) &&
+			if c.over(l, o, age, s.settings.RetentionMs) && !(keepSubscribedOffsets && subscribed(o.Topic)) &&
 				!s.unstable(name, position{o.Topic, o.Partition}) {
 				gone.Positions = append(gone.Positions, PositionRecord{Topic: o.Topic, Partition: o.Partition})
 			}
@@ -75,6 +72,15 @@ func (l *live) mayExpire() bool {
 	}
 	_, known := l.topics()
 	return l.phase == Stable && known
+}
+
+// over: nobody has used an offset for as long as it is kept. One whose client said how long is kept for just that long
+// since it was committed, as in Kafka.
+func (c *committed) over(l *live, o OffsetRecord, age, retention int64) bool {
+	if o.RetainMs > 0 {
+		return age-o.Age >= o.RetainMs
+	}
+	return age-c.unusedSince(l, o) >= retention
 }
 
 // unusedSince is the age of the shard from which the retention of an offset counts: when the last member went, and for

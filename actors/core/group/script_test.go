@@ -181,7 +181,7 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 		}
 		return c
 	case "commit":
-		c := OffsetCommit{Ref: ref, Group: group, Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst")}
+		c := OffsetCommit{Ref: ref, Group: group, RetainMs: a.num("retain", -1), Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst")}
 		_, c.KnowsGroupNotFound = a["v9"]
 		for o := range strings.SplitSeq(a["at"], ",") {
 			var topic string

@@ -1,9 +1,6 @@
 package group
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // consumerType is the protocol type of consumers; only its subscriptions are understood.
 const consumerType = "consumer"
@@ -24,14 +21,29 @@ func (l *live) topics() (names []string, known bool) {
 	return names, true
 }
 
-// subscribed is true of a consumer group whose subscriptions cannot be read, as in Kafka: better keep an offset for
-// nothing than lose one in use.
-func (l *live) subscribed(topic string) bool {
+// subscribed makes the question which topics a group uses: it is asked for every offset, and members are many. It is
+// yes to all of a consumer group whose subscriptions cannot be read, as in Kafka: better keep an offset for nothing than
+// lose one in use.
+func (s *State) subscribed(group string, l *live) func(topic string) bool {
+	if s.hasConsumers(group) {
+		return s.groups[group].consumers.subscribed()
+	}
 	if l.protocolType != consumerType || len(l.members) == 0 {
-		return false
+		return func(string) bool { return false }
 	}
 	names, known := l.topics()
-	return !known || slices.Contains(names, topic)
+	if !known {
+		return func(string) bool { return true }
+	}
+	return among(names)
+}
+
+func among(names []string) func(string) bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[n] = true
+	}
+	return func(name string) bool { return set[name] }
 }
 
 // subscribedTopics reads the topics of a subscription of the consumer protocol: int16 version, then an array of

@@ -110,15 +110,15 @@ func topicRecords(topics map[string]subscribedTopic) []SubscribedTopicRecord {
 	return list
 }
 
-// subscribed says whether a member of a consumer group subscribes to a topic that exists, or asks for it by name.
-func (g *consumers) subscribed(topic string) bool {
-	if _, is := g.topics[topic]; is && len(g.members) > 0 {
-		return true
-	}
+// subscribed makes the question whether a member subscribes to a topic that exists, or asks for it by name.
+func (g *consumers) subscribed() func(topic string) bool {
+	var names []string
 	for _, m := range g.members {
-		if _, named := slices.BinarySearch(m.said.Topics, topic); named {
-			return true
-		}
+		names = append(names, m.said.Topics...)
 	}
-	return false
+	asked := among(names)
+	return func(topic string) bool {
+		_, is := g.topics[topic]
+		return is && len(g.members) > 0 || asked(topic)
+	}
 }

@@ -63,7 +63,7 @@ func (s *State) commitInTxn(c TxnOffsetCommit, now core.Now) outcome {
 			continue
 		}
 		r := OffsetRecord{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition, Offset: o.Offset,
-			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall, Age: s.ageAt(now)}
+			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommittedAt: now.Wall, Age: s.ageAt(now), RetainMs: -1}
 		if kept += r.bytes(); boundGroups && kept > s.settings.MaxShardBytes {
 			codes[i] = perr.InvalidCommitOffsetSize
 			kept -= r.bytes()

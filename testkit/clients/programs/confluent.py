@@ -1,4 +1,4 @@
-"""Writes or reads one topic with librdkafka: produce|transact|consume BOOTSTRAP TOPIC FILE COUNT."""
+"""Writes or reads one topic with librdkafka: produce|transact|consume BOOTSTRAP TOPIC FILE COUNT [PROTOCOL]."""
 import sys
 import time
 
@@ -6,6 +6,7 @@ from confluent_kafka import Consumer, Producer
 
 verb, bootstrap, topic, path, count = sys.argv[1:6]
 count = int(count)
+protocol = sys.argv[6] if len(sys.argv) > 6 else "classic"  # of the consumer's group
 failed = []
 
 
@@ -42,7 +43,7 @@ elif verb == "transact":  # in transactions of COUNT lines, each after one that 
             producer.abort_transaction(60) if prefix else producer.commit_transaction(60)
     sys.exit("undelivered: %s" % failed[:3] if failed else 0)
 else:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "confluent-" + topic, "auto.offset.reset": "earliest",
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "confluent-%s-%s" % (protocol, topic), "group.protocol": protocol, "auto.offset.reset": "earliest",
                          "isolation.level": "read_committed"})
     consumer.subscribe([topic])
     deadline = time.monotonic() + 120
