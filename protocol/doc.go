@@ -35,6 +35,7 @@
 //	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
 //	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
 //	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go
+//	IncrementalAlterConfigs     44  0-1       kmsg   44_incremental_alter_configs.go
 //	OffsetDelete                47  0-0       kmsg   47_offset_delete.go
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
@@ -43,6 +44,7 @@
 //	ListTransactions            66  0-2       kmsg   66_list_transactions.go
 //	ConsumerGroupHeartbeat      68  0-1       kmsg   68_consumer_group_heartbeat.go
 //	ConsumerGroupDescribe       69  0-1       kmsg   69_consumer_group_describe.go
+//	ListConfigResources         74  0-1       kmsg   74_list_config_resources.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
 //	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go

@@ -36,6 +36,9 @@ func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Sl
 func describeGroup(out *kmsg.DescribeGroupsResponseGroup, d group.Described, version int16) {
 	if !d.Found && version >= 6 {
 		out.ErrorCode, out.ErrorMessage = int16(perr.GroupIdNotFound), text("group "+out.Group+" does not exist")
+		if d.Consumers {
+			out.ErrorMessage = text("group " + out.Group + " is one of the consumer protocol; ask ConsumerGroupDescribe")
+		}
 	}
 	g := d.Description
 	out.State, out.ProtocolType, out.Protocol = g.State.String(), g.ProtocolType, g.Protocol

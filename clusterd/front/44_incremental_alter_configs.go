@@ -16,7 +16,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// IncrementalAlterConfigs v0–1: settings of topics, and of mirrors under the KIP's resource type 64. Those of brokers are
+// IncrementalAlterConfigs v0–1: settings of topics and groups, and of mirrors under the KIP's resource type 64. Those of brokers are
 // read at start. v1 is flexible. All changes of a resource are made, or none.
 
 func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, _ Client, slot *Slot) {
@@ -39,10 +39,12 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
 		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:
 			f.alterTopic(rr, r.ValidateOnly, answer)
+		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig:
+			f.alterGroup(rr, r.ValidateOnly, answer)
 		case rr.ResourceType == clusterMirror:
 			f.alterMirror(rr, r.ValidateOnly, answer)
 		default:
-			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2) and mirrors (64) can, and settings of brokers are given at start with --set", rr.ResourceType))
+			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2), groups (32) and mirrors (64) can, and settings of brokers are given at start with --set", rr.ResourceType))
 		}
 	}
 }

@@ -73,6 +73,7 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyDescribeProducers:         handler((*Front).describeProducers),
 		messages.KeyConsumerGroupHeartbeat:    handler((*Front).consumerGroupHeartbeat),
 		messages.KeyConsumerGroupDescribe:     handler((*Front).consumerGroupDescribe),
+		messages.KeyListConfigResources:       handler((*Front).listConfigResources),
 		messages.KeyAddTopicsToMirror:         handler((*Front).addTopicsToMirror),
 		messages.KeyStopMirrorTopics:          handler((*Front).stopMirrorTopics),
 		messages.KeyListClusterMirrors:        handler((*Front).listClusterMirrors),

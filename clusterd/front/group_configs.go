@@ -65,3 +65,24 @@ func settingsOfGroup(groups map[string]group.Configured, name string) ([]setting
 	}
 	return list, perr.None, ""
 }
+
+func (f *Front) alterGroup(rr *kmsg.IncrementalAlterConfigsRequestResource, dryRun bool, answer func(perr.Code, string)) {
+	set, deleted, why := altered(nil, rr.Configs)
+	switch {
+	case rr.ResourceName == "":
+		answer(perr.InvalidRequest, "the group id is empty")
+		return
+	case why != "":
+		answer(perr.InvalidConfig, "group "+rr.ResourceName+": "+why)
+		return
+	}
+	f.cluster.Group(rr.ResourceName, func(ref core.RequestID) group.Command {
+		return group.ConfigureGroup{Ref: ref, Group: rr.ResourceName, Set: set, Delete: deleted, DryRun: dryRun}
+	}, func(reply any) {
+		if c, ok := reply.(group.Configured); ok {
+			answer(c.Code, c.Text)
+			return
+		}
+		answer(perr.CoordinatorNotAvailable, "the coordinator of group "+rr.ResourceName+" does not answer; try again")
+	})
+}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"lockstep/actors/core"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -26,12 +25,35 @@ func (h *house) settingOfGroup(broker int, name, setting string) (value string, 
 // TestAGroupHasSettingsOfItsOwn, which any broker shows, also after a restart.
 func TestAGroupHasSettingsOfItsOwn(t *testing.T) {
 	h := newHouse(t, 3)
-	answered := make(chan any, 1)
-	h.cluster.Group("g", func(ref core.RequestID) group.Command {
-		return group.ConfigureGroup{Ref: ref, Group: "g", Set: map[string]string{group.SessionSetting: "50000"}}
-	}, func(reply any) { answered <- reply })
-	if c := (<-answered).(group.Configured); c.Code != perr.None {
-		t.Fatal(c.Code, c.Text)
+	alter := func(value string) perr.Code {
+		r := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		rr := kmsg.NewIncrementalAlterConfigsRequestResource()
+		rr.ResourceType, rr.ResourceName = kmsg.ConfigResourceTypeGroupConfig, "g"
+		rr.Configs = append(rr.Configs, kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: group.SessionSetting, Value: &value})
+		r.Resources = append(r.Resources, rr)
+		return perr.Code(h.raw(2, r, 1).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode)
+	}
+	if code := alter("50000"); code != perr.None {
+		t.Fatal(code)
+	}
+	if code := alter("1"); code != perr.InvalidConfig {
+		t.Errorf("too short a session: %s", code)
+	}
+	list := kmsg.NewPtrListConfigResourcesRequest()
+	list.ResourceTypes = []int8{int8(kmsg.ConfigResourceTypeGroupConfig)}
+	if got := h.raw(3, list, 1).(*kmsg.ListConfigResourcesResponse); got.ErrorCode != 0 || len(got.ConfigResources) != 1 || got.ConfigResources[0].Name != "g" || got.ConfigResources[0].Type != 32 {
+		t.Errorf("listed: %+v", got)
+	}
+	list.ResourceTypes = nil
+	if got := h.raw(3, list, 1).(*kmsg.ListConfigResourcesResponse); got.ErrorCode != 0 || len(got.ConfigResources) != 4 {
+		t.Errorf("all listed: %+v, want three brokers and a group", got)
+	}
+	if got := h.raw(3, list, 0).(*kmsg.ListConfigResourcesResponse); got.ErrorCode != 0 || len(got.ConfigResources) != 0 {
+		t.Errorf("subscriptions to client metrics: %+v", got)
+	}
+	list.ResourceTypes = []int8{99}
+	if got := h.raw(3, list, 1).(*kmsg.ListConfigResourcesResponse); perr.Code(got.ErrorCode) != perr.UnsupportedVersion {
+		t.Errorf("a kind nobody knows: %+v", got)
 	}
 	for range 2 {
 		for broker := 1; broker <= 3; broker++ {

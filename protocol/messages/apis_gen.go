@@ -42,6 +42,7 @@ const (
 	KeyListTransactions          int16 = 66
 	KeyConsumerGroupHeartbeat    int16 = 68
 	KeyConsumerGroupDescribe     int16 = 69
+	KeyListConfigResources       int16 = 74
 	KeyAddTopicsToMirror         int16 = 95
 	KeyStopMirrorTopics          int16 = 96
 	KeyListClusterMirrors        int16 = 98
@@ -91,6 +92,7 @@ var apis = []API{
 	{Key: KeyListTransactions, Name: "ListTransactions", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyConsumerGroupHeartbeat, Name: "ConsumerGroupHeartbeat", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyConsumerGroupDescribe, Name: "ConsumerGroupDescribe", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
+	{Key: KeyListConfigResources, Name: "ListConfigResources", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyAddTopicsToMirror, Name: "AddTopicsToMirror", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: true},
 	{Key: KeyStopMirrorTopics, Name: "StopMirrorTopics", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},
 	{Key: KeyListClusterMirrors, Name: "ListClusterMirrors", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: true},

@@ -35,6 +35,15 @@ type DescribeConfig struct {
 	Group string
 }
 
+// ListConfigured asks which groups of the shard have settings of their own. Answered by ConfiguredListed.
+type ListConfigured struct{ Ref core.RequestID }
+
+// ConfiguredListed answers ListConfigured, sorted.
+type ConfiguredListed struct {
+	Ref    core.RequestID
+	Groups []string
+}
+
 // Configured answers ConfigureGroup and DescribeConfig.
 type Configured struct {
 	Ref      core.RequestID
@@ -45,11 +54,16 @@ type Configured struct {
 }
 
 // ReplyTo names the request.
+func (e ConfiguredListed) ReplyTo() core.RequestID { return e.Ref }
+
+// ReplyTo names the request.
 func (e Configured) ReplyTo() core.RequestID { return e.Ref }
 
-func (ConfigureGroup) isCommand() {}
-func (DescribeConfig) isCommand() {}
-func (Configured) isEffect()      {}
+func (ConfigureGroup) isCommand()  {}
+func (DescribeConfig) isCommand()  {}
+func (Configured) isEffect()       {}
+func (ListConfigured) isCommand()  {}
+func (ConfiguredListed) isEffect() {}
 
 func (s *State) configure(c ConfigureGroup) outcome {
 	var out outcome
@@ -127,6 +141,12 @@ func (s Settings) of(own map[string]string) (session, beat int64) {
 func (s *State) session(group string) int64 {
 	session, _ := s.settings.of(s.configs[group])
 	return session * ms
+}
+
+func (s *State) listConfigured(c ListConfigured) outcome {
+	var out outcome
+	answer(&out, ConfiguredListed{Ref: c.Ref, Groups: slices.Sorted(maps.Keys(s.configs))})
+	return out
 }
 
 func (s *State) config(c DescribeConfig) outcome {

@@ -101,6 +101,7 @@ func (g *consumers) put(m *consumer) {
 	id := m.said.Member
 	if old := g.members[id]; old != nil {
 		g.disown(old)
+		g.unname(old)
 	}
 	g.members[id] = m
 	if m.said.Instance != nil {
@@ -135,7 +136,12 @@ func (g *consumers) remove(id string) {
 	g.disown(m)
 	delete(g.members, id)
 	delete(g.targets, id)
-	if m.said.Instance != nil && g.statics[*m.said.Instance] == id {
+	g.unname(m)
+}
+
+// unname frees the instance id of a member that goes, or comes back under another one.
+func (g *consumers) unname(m *consumer) {
+	if m.said.Instance != nil && g.statics[*m.said.Instance] == m.said.Member {
 		delete(g.statics, *m.said.Instance)
 	}
 }

@@ -39,6 +39,8 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 		return s.describeConsumers(c)
 	case ConfigureGroup:
 		return s.configure(c)
+	case ListConfigured:
+		return s.listConfigured(c)
 	case DescribeConfig:
 		return s.config(c)
 	case DeleteGroup:

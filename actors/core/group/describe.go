@@ -20,7 +20,7 @@ func (s *State) describe(c DescribeGroup, now int64) outcome {
 	if known {
 		d = s.current(c.Group, now).description(c.Group)
 	}
-	answer(&out, Described{Ref: c.Ref, Found: known, Description: d})
+	answer(&out, Described{Ref: c.Ref, Found: known, Consumers: s.isConsumers(c.Group), Description: d})
 	return out
 }
 

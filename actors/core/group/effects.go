@@ -90,6 +90,7 @@ type FetchedOffset struct {
 type Described struct {
 	Ref         core.RequestID
 	Found       bool
+	Consumers   bool // not found because it is a group of the consumer protocol
 	Description Description
 }
 

@@ -125,7 +125,7 @@ func (b *beat) fence(m *consumer) (perr.Code, string) {
 	return 0, ""
 }
 
-// checkConsumerCommit: offsets of a member count only on its epoch, so that one whose partitions went to another does not
+// checkCommit: offsets of a member count only on its epoch, so that one whose partitions went to another does not
 // write over what that one has done since.
 func (g *consumers) checkCommit(member string, epoch int32) perr.Code {
 	m := g.members[member]

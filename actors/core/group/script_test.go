@@ -239,6 +239,8 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 			}
 		}
 		return c
+	case "configured":
+		return ListConfigured{Ref: ref}
 	case "config":
 		return DescribeConfig{Ref: ref, Group: group}
 	case "delete":

@@ -162,6 +162,11 @@ func (w *world) checkConsumers(name string, g *consumers) {
 			}
 		}
 	}
+	for inst, id := range g.statics {
+		if m := g.members[id]; m == nil || m.said.Instance == nil || *m.said.Instance != inst {
+			w.t.Fatalf("group %s: instance id %s is filed for %s, which is %+v", name, inst, id, m)
+		}
+	}
 	if !maps.Equal(owners, g.owners) {
 		w.t.Fatalf("group %s: owners %v, by members %v", name, g.owners, owners)
 	}
@@ -277,6 +282,8 @@ func render(e Effect, ref func(core.RequestID) string) string {
 			out += fmt.Sprintf(" [%s%s epoch=%d has %s wants %s]", m.Said.Member, instance(m.Said.Instance), m.Epoch, shown(m.Assigned), shown(m.Target))
 		}
 		return out
+	case ConfiguredListed:
+		return fmt.Sprintf("%s: configured are %v", ref(e.Ref), e.Groups)
 	case Configured:
 		return strings.TrimSpace(fmt.Sprintf("%s: configured %s %v over %v %s", ref(e.Ref), e.Code.Name(), e.Settings, e.Defaults, e.Text))
 	case Deleted:
