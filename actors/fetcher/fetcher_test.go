@@ -210,6 +210,21 @@ func TestANewRegistrationIsTriedAtOnce(t *testing.T) {
 	}
 }
 
+// The refusal of a sync fetch that was under way when the topic became ASYNC: taken for the cursor's, it asked for
+// a probe that never came, and every fetch from then on was sent without a wait, one after the other.
+func TestARefusalAfterTheTopicBecameAsyncKeepsFetchesWaiting(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.config["fetch.wait.max.ms"], r.config["request.timeout.ms"] = "20000", "30000"
+	r.home.add(r.id(0), 1)
+	r.peer.produce(0, 1, true)
+	r.mirror(1, mirror.FetchSync)
+	r.upTo(0, 1)
+	r.peer.awaitFetch(func(q peerFetch) bool { return q.Sync && q.Offset == 1 && q.MaxWait > time.Second })
+	r.mirror(1, mirror.FetchAsync)
+	r.peer.change(func() { r.peer.logs[0].refuse = perr.InvalidSyncRegistration })
+	r.peer.awaitFetch(func(q peerFetch) bool { return !q.Sync && q.Offset == 1 && q.MaxWait == asyncWait })
+}
+
 func TestAFloorTravelsOnlyUnderItsSourceEpoch(t *testing.T) {
 	r := newRig(t, 1, nil)
 	l := r.home.add(r.id(0), 1)

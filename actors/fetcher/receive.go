@@ -153,6 +153,9 @@ const corruptLimit = 10
 // refused decides what an error of the source means for one partition.
 func (f *fetcher) refused(c *cursor, q asked, code perr.Code, text string, now time.Time) {
 	if q.sync && (code == perr.InvalidSyncRegistration || code == perr.MirrorRegistrationPropagating) {
+		if !c.Sync {
+			return // of a fetch from before the topic became ASYNC: nobody will probe, and a probe that is due lets no fetch wait
+		}
 		// C5, F21: the gate is refused, the data is not. Read like a consumer until the next probe.
 		f.mirror.count.refusals.Add(1)
 		c.refuse.note(now, code)

@@ -107,8 +107,10 @@ func (f *fetcher) heed(c *cursor, q askedFor, part fetchedPartition) {
 
 func (f *fetcher) refused(c *cursor, q askedFor, code perr.Code, now int64) {
 	if q.sync && (code == perr.InvalidSyncRegistration || code == perr.MirrorRegistrationPropagating) {
-		c.refused(now, code)
-		f.run.refused(c, q.sent)
+		if c.sync {
+			c.refused(now, code)
+			f.run.refused(c, q.sent)
+		}
 		return
 	}
 	refresh := true
