@@ -206,13 +206,17 @@ func (a *machineActor[S, C, E, F]) settled(c actor.Context) {
 		a.replay(c)
 		return
 	}
-	n := 0
-	var effects []F
+	n, size := 0, 0
 	for ; n < len(a.late) && a.late[n].seq <= a.durable; n++ {
-		if n == 0 {
-			effects = a.late[0].effects
-		} else {
-			effects = append(effects[:len(effects):len(effects)], a.late[n].effects...)
+		size += len(a.late[n].effects)
+	}
+	var effects []F
+	if n == 1 {
+		effects = a.late[0].effects
+	} else if n > 1 {
+		effects = make([]F, 0, size)
+		for _, p := range a.late[:n] {
+			effects = append(effects, p.effects...)
 		}
 	}
 	a.late = a.late[n:]

@@ -33,6 +33,10 @@ type actor[S, C, E, F any] struct {
 	closing  []func()
 	retired  bool // its mailbox still drains, but it takes no message any more
 	events   int
+
+	entries   []core.Entry // of one decision; the store copies them
+	onDone    func(journal.Seq, error)
+	onSettled func()
 }
 
 type promise[F any] struct {
@@ -67,6 +71,7 @@ const panicText = "the partition restarts after an internal error; try again"
 
 func spawn[S, C, E, F any](p *process, s spec[S, C, E, F]) *actor[S, C, E, F] {
 	a := &actor[S, C, E, F]{spec: &s, box: p.newMailbox(s.id), home: p, hash: hashName(s.id), handles: map[core.RequestID]func(any){}, armed: map[int64]bool{}}
+	a.onDone, a.onSettled = a.done, a.settled
 	p.audits = append(p.audits, a.replayLaw)
 	p.boxes = append(p.boxes, a.box)
 	return a
@@ -82,8 +87,8 @@ func (a *actor[S, C, E, F]) tell(cmd C) {
 	if a.closed {
 		return
 	}
-	a.post(func() {
-		if a.alive() && (a.spec.accept == nil || a.spec.accept(cmd)) {
+	a.box.post(func() {
+		if !a.retired && a.alive() && (a.spec.accept == nil || a.spec.accept(cmd)) {
 			a.decide(cmd)
 		}
 	})
@@ -101,8 +106,11 @@ func (a *actor[S, C, E, F]) askAs(ref core.RequestID, cmd C, reply func(any)) {
 		reply(a.stopped())
 		return
 	}
-	a.post(func() {
-		if !a.alive() || a.spec.accept != nil && !a.spec.accept(cmd) {
+	a.box.post(func() {
+		switch {
+		case a.retired:
+			return
+		case !a.alive() || a.spec.accept != nil && !a.spec.accept(cmd):
 			reply(a.refusal())
 			return
 		}
@@ -187,7 +195,7 @@ func (a *actor[S, C, E, F]) decide(cmd C) {
 	p := a.home
 	p.site.world.mix(a.hash)
 	out := m.Decide(a.state, p.clock(), cmd)
-	var entries []core.Entry
+	entries := a.entries[:0]
 	for _, ev := range out.Events {
 		m.Apply(a.state, ev)
 		if entry, ok := m.Encode(ev); ok {
@@ -201,7 +209,8 @@ func (a *actor[S, C, E, F]) decide(cmd C) {
 		}
 	}
 	if len(entries) > 0 {
-		a.issued = a.spec.store.append(a.spec.stream, entries, a.done)
+		a.entries = entries
+		a.issued = a.spec.store.append(a.spec.stream, entries, a.onDone)
 		a.events += len(entries)
 		p.site.world.mix(uint64(a.issued))
 	}
@@ -227,23 +236,32 @@ func (a *actor[S, C, E, F]) done(seq journal.Seq, err error) {
 	}
 	if !a.posted {
 		a.posted = true
-		a.post(func() {
-			a.posted = false
-			a.settled()
-		})
+		a.box.post(a.onSettled)
 	}
 }
 
 func (a *actor[S, C, E, F]) settled() {
+	if a.retired {
+		return
+	}
+	a.posted = false
 	a.durable = max(a.durable, a.told)
 	if a.state == nil {
 		a.replay()
 		return
 	}
-	n := 0
-	var effects []F
+	n, size := 0, 0
 	for ; n < len(a.late) && a.late[n].seq <= a.durable; n++ {
-		effects = append(effects, a.late[n].effects...)
+		size += len(a.late[n].effects)
+	}
+	var effects []F
+	if n == 1 {
+		effects = a.late[0].effects
+	} else if n > 1 {
+		effects = make([]F, 0, size)
+		for _, p := range a.late[:n] {
+			effects = append(effects, p.effects...)
+		}
 	}
 	a.late = a.late[n:]
 	if n > 1 && a.spec.compact != nil {

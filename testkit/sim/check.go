@@ -19,8 +19,8 @@ type question struct {
 
 func (f *fetcher) startCheck(now int64) {
 	var list []question
-	for _, id := range sortedPartitions(f.cursors) {
-		c := f.cursors[id]
+	for _, c := range f.order {
+		id := c.id
 		if c.phase != unaligned || now < c.until {
 			continue
 		}

@@ -39,6 +39,7 @@ type diskStream struct {
 	synced  int
 	batches []batch.Batch // of all items, truncations applied: what readers find
 	disk    []batch.Batch // of the synced items alone
+	cuts    int           // truncations and trims that are not synced; without one, disk is where batches begins
 	name    string
 }
 
@@ -71,6 +72,9 @@ func (d *disk) append(name string, entries []core.Entry, done func(journal.Seq, 
 	for _, e := range entries {
 		s.items = append(s.items, item{entry: e})
 		s.batches = index(s.batches, e)
+		if cuts(e) {
+			s.cuts++
+		}
 	}
 	at := journal.Seq(len(s.items))
 	d.write(written{s, len(entries), done, at})
@@ -138,12 +142,21 @@ func (d *disk) synced() {
 
 func (s *diskStream) advance(n int) {
 	for range n {
-		if it := s.items[s.synced]; it.snapshot == nil {
-			s.disk = index(s.disk, it.entry)
+		switch it := &s.items[s.synced]; {
+		case it.snapshot != nil:
+		case s.cuts == 0 && it.entry.Op == core.IndexAdd:
+			s.disk = s.batches[:len(s.disk)+1]
+		default:
+			s.disk = index(s.disk[:len(s.disk):len(s.disk)], it.entry)
+			if cuts(it.entry) {
+				s.cuts--
+			}
 		}
 		s.synced++
 	}
 }
+
+func cuts(e core.Entry) bool { return e.Op == core.IndexTruncate || e.Op == core.IndexTrim }
 
 // index applies one entry to a list of batches. Lists that were handed out keep what they had.
 func index(list []batch.Batch, e core.Entry) []batch.Batch {
@@ -184,7 +197,7 @@ func (d *disk) crash() {
 	for _, one := range d.order[kept:] {
 		s := one.stream
 		s.items = s.items[:s.synced:s.synced]
-		s.batches = s.disk[:len(s.disk):len(s.disk)]
+		s.batches, s.cuts = s.disk[:len(s.disk):len(s.disk)], 0
 	}
 	d.order, d.flying, d.lost = nil, 0, nil
 	d.life++

@@ -29,7 +29,7 @@ func (p *process) evidence(id core.PartitionID) (t mirror.ClaimTime, e highwater
 		return t, e, false
 	}
 	e = gates
-	e.Gates = nil
+	e.Gates = make([]highwater.GateState, 0, len(gates.Gates))
 	for _, g := range gates.Gates {
 		if p.ledger.Confirms(g.Key, id.Topic, g.Epoch) {
 			e.Gates = append(e.Gates, g)

@@ -41,14 +41,21 @@ type fetchedPartition struct {
 type waitingFetch struct {
 	broker   *broker
 	req      fetchRequest
-	reports  map[core.PartitionID]standing
-	late     int64 // mono
-	parked   map[core.PartitionID]core.RequestID
-	failed   map[core.PartitionID]perr.Code
+	asked    []waitingPartition // of req.partitions
+	late     int64              // mono
 	over     bool
 	looking  bool
 	reply    func(any)
 	deadline bool
+}
+
+// waitingPartition is what becomes of one partition of the request.
+type waitingPartition struct {
+	reports bool // a sync fetch: standing is what it is judged by
+	standing
+	parked bool
+	ref    core.RequestID // of the parked wait; 0 while it is being parked
+	failed perr.Code
 }
 
 type standing struct {
@@ -61,14 +68,13 @@ type standing struct {
 const maxFetchBytes = 1 << 20
 
 func (b *broker) fetch(req fetchRequest, reply func(any)) {
-	q := &waitingFetch{broker: b, req: req, reply: reply, late: b.home.mono() + req.wait, reports: map[core.PartitionID]standing{},
-		parked: map[core.PartitionID]core.RequestID{}, failed: map[core.PartitionID]perr.Code{}}
-	for _, a := range req.partitions {
+	q := &waitingFetch{broker: b, req: req, reply: reply, late: b.home.mono() + req.wait, asked: make([]waitingPartition, len(req.partitions))}
+	for i, a := range req.partitions {
 		if !a.sync {
 			continue
 		}
 		s := b.standing(req.key, a.id.Topic, core.RegistrationEpoch(a.floor.RegistrationEpoch))
-		q.reports[a.id] = s
+		q.asked[i].reports, q.asked[i].standing = true, s
 		if s.refusal == perr.None || s.leaving {
 			b.home.reportFloor(req.key, a.id, &a.floor)
 		}
@@ -109,42 +115,43 @@ func (q *waitingFetch) attempt() {
 		return
 	}
 	p := q.broker.home
-	var list []fetchedPartition
+	list := make([]fetchedPartition, 0, len(q.asked))
 	urgent, size := false, 0
 	type watch struct {
+		at     int
 		r      *replica
 		until  partition.Position
 		beyond core.Offset
 	}
 	var watches []watch
-	for _, a := range q.req.partitions {
+	for i := range q.asked {
+		a, asked := &q.req.partitions[i], &q.asked[i]
 		out := fetchedPartition{id: a.id, hw: core.Unknown, start: core.Unknown}
 		r, code := q.broker.leaderHere(a.id)
 		if code == perr.None {
 			code = fenceEpoch(r.view, a.epoch)
 		}
 		if code == perr.None {
-			code = q.failed[a.id]
+			code = asked.failed
 		}
 		until := partition.PositionHW
-		if s, reported := q.reports[a.id]; reported && code == perr.None {
-			if s.refusal == perr.None {
-				s = q.broker.standing(q.req.key, a.id.Topic, s.epoch)
-				q.reports[a.id] = s
+		if asked.reports && code == perr.None {
+			if asked.refusal == perr.None {
+				asked.standing = q.broker.standing(q.req.key, a.id.Topic, asked.epoch)
 			}
-			until, code = partition.PositionLEO, s.refusal
+			until, code = partition.PositionLEO, asked.refusal
 		}
 		if code == perr.None && (a.from < r.view.LogStart || a.from > r.view.LEO) {
 			code = perr.OffsetOutOfRange
 		}
 		if code == perr.None {
 			out.hw, out.start = r.view.HW, r.view.LogStart
-			out.diverging, code = diverges(r.view, a)
+			out.diverging, code = diverges(r.view, *a)
 			if out.diverging {
 				urgent = true
 			} else if code == perr.None {
 				below := position(r.view, until)
-				watches = append(watches, watch{r, until, max(below, a.from)})
+				watches = append(watches, watch{i, r, until, max(below, a.from)})
 				if a.from < below && size < maxFetchBytes {
 					for _, b := range r.log.read(a.from, below, maxFetchBytes-size) {
 						out.records = append(out.records, b.Bytes...)
@@ -157,9 +164,9 @@ func (q *waitingFetch) attempt() {
 			out.code, urgent = code, true
 			out.hw, out.start = core.Unknown, core.Unknown
 		}
-		out.released = q.reports[a.id].released
+		out.released = asked.released
 		if r != nil {
-			out.evidence = p.evidenceFor(r, q.req.key, q.reports[a.id].epoch)
+			out.evidence = p.evidenceFor(r, q.req.key, asked.epoch)
 		}
 		list = append(list, out)
 	}
@@ -169,7 +176,7 @@ func (q *waitingFetch) attempt() {
 		return
 	}
 	for _, w := range watches {
-		q.park(w.r, w.until, w.beyond)
+		q.park(w.at, w.r, w.until, w.beyond)
 	}
 	if !q.deadline {
 		q.deadline = true
@@ -192,22 +199,23 @@ func diverges(v partition.View, a askedPartition) (bool, perr.Code) {
 	}
 }
 
-func (q *waitingFetch) park(r *replica, until partition.Position, beyond core.Offset) {
-	if _, waiting := q.parked[r.id]; waiting {
+func (q *waitingFetch) park(at int, r *replica, until partition.Position, beyond core.Offset) {
+	asked := &q.asked[at]
+	if asked.parked {
 		return
 	}
-	q.parked[r.id] = 0
+	asked.parked, asked.ref = true, 0
 	ref := r.ask(func(ref core.RequestID) partition.Command {
 		return partition.ParkFetch{Ref: ref, Until: until, Beyond: beyond}
 	}, func(answer any) {
-		delete(q.parked, r.id)
+		asked.parked = false
 		if gone, ok := answer.(shell.Failed); ok {
-			q.failed[r.id] = gone.Code
+			asked.failed = gone.Code
 		}
 		q.look()
 	})
-	if _, waiting := q.parked[r.id]; waiting {
-		q.parked[r.id] = ref
+	if asked.parked {
+		asked.ref = ref
 	}
 }
 
@@ -226,9 +234,10 @@ func (q *waitingFetch) look() {
 
 func (q *waitingFetch) end() {
 	q.over = true
-	for _, id := range sortedPartitions(q.parked) {
-		if r := q.broker.replicas[id]; r != nil && q.parked[id] != 0 {
-			r.partition.cancel(q.parked[id], partition.UnparkFetch{Ref: q.parked[id]})
+	for i := range q.asked {
+		asked := &q.asked[i]
+		if r := q.broker.replicas[q.req.partitions[i].id]; r != nil && asked.parked && asked.ref != 0 {
+			r.partition.cancel(asked.ref, partition.UnparkFetch{Ref: asked.ref})
 		}
 	}
 }

@@ -15,6 +15,7 @@ type fetcher struct {
 	box      *mailbox
 	closed   bool
 	cursors  map[core.PartitionID]*cursor
+	order    []*cursor // all of them, by id
 	turnOf   int
 	open     [2]bool // data and control connection are made
 	flight   *flight
@@ -78,7 +79,7 @@ func (f *fetcher) watch() {
 	}
 	f.home().wake(f.home().mono()+watchEvery, func() {
 		restarted := false
-		for _, c := range f.cursors {
+		for _, c := range f.order {
 			if p, ok := f.home().newest.Partition(c.id); ok && (c.phase == fetching || c.phase == appending) && p.LeaderEpoch > c.home {
 				c.restart()
 				restarted = true
@@ -108,6 +109,10 @@ func (f *fetcher) assign(partitions map[core.PartitionID]assignment) {
 		} else if c.reassign(a) && a.sync {
 			kick = true
 		}
+	}
+	f.order = f.order[:0]
+	for _, id := range sortedPartitions(f.cursors) {
+		f.order = append(f.order, f.cursors[id])
 	}
 	if kick {
 		f.kick()
@@ -141,7 +146,7 @@ func (f *fetcher) work() {
 		return
 	}
 	if now < f.laggards {
-		for _, c := range f.cursors {
+		for _, c := range f.order {
 			if c.phase == appending {
 				return
 			}
@@ -151,9 +156,9 @@ func (f *fetcher) work() {
 }
 
 func (f *fetcher) idleReady(now int64) bool {
-	for id, c := range f.cursors {
+	for _, c := range f.order {
 		if c.phase == fetching && now >= c.until && c.flying == nil {
-			if q, ok := f.flight.asked[id]; !ok || q.attempt != c.attempt {
+			if q, ok := f.flight.asked[c.id]; !ok || q.attempt != c.attempt {
 				return true
 			}
 		}
@@ -170,7 +175,7 @@ func (f *fetcher) arm(now int64) {
 	}
 	sooner(f.until)
 	sooner(f.laggards)
-	for _, c := range f.cursors {
+	for _, c := range f.order {
 		sooner(c.until)
 		if c.refusal != 0 {
 			sooner(c.probe)
@@ -191,8 +196,7 @@ func (f *fetcher) arm(now int64) {
 func (f *fetcher) startFetch(now int64) {
 	var ready []*cursor
 	alive := 0
-	for _, id := range sortedPartitions(f.cursors) {
-		c := f.cursors[id]
+	for _, c := range f.order {
 		if c.phase != diverged {
 			alive++
 		}

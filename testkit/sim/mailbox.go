@@ -6,11 +6,17 @@ type mailbox struct {
 	home  *process
 	name  string
 	queue []func()
-	due   bool  // a step is scheduled
+	first int  // of the queue; what is before it was handled
+	due   bool // a step is scheduled
+	next  func()
 	slow  int64 // ns: until then every step of it is late (a starved actor)
 }
 
-func (p *process) newMailbox(name string) *mailbox { return &mailbox{home: p, name: name} }
+func (p *process) newMailbox(name string) *mailbox {
+	m := &mailbox{home: p, name: name}
+	m.next = m.step
+	return m
+}
 
 // post hands over one message. A dead process forgets it.
 func (m *mailbox) post(message func()) {
@@ -22,11 +28,12 @@ func (m *mailbox) post(message func()) {
 }
 
 func (m *mailbox) schedule() {
-	if m.due || len(m.queue) == 0 {
+	if m.due || m.first == len(m.queue) {
 		return
 	}
 	m.due = true
-	m.home.site.world.after(m.home.site.world.stepDelay(m), m.step)
+	w := m.home.site.world
+	w.after(w.stepDelay(m), m.next)
 }
 
 func (m *mailbox) step() {
@@ -34,16 +41,18 @@ func (m *mailbox) step() {
 	p := m.home
 	switch {
 	case p.dead:
-		m.queue = nil
+		m.queue, m.first = nil, 0
 		return
 	case p.pausedUntil > p.site.world.now: // the whole process stands still
 		m.due = true
-		p.site.world.after(p.pausedUntil-p.site.world.now, m.step)
+		p.site.world.after(p.pausedUntil-p.site.world.now, m.next)
 		return
 	}
-	message := m.queue[0]
-	m.queue[0] = nil
-	m.queue = m.queue[1:]
+	message := m.queue[m.first]
+	m.queue[m.first] = nil
+	if m.first++; m.first == len(m.queue) || m.first >= 1024 {
+		m.queue, m.first = m.queue[:copy(m.queue, m.queue[m.first:])], 0
+	}
 	p.site.world.steps++
 	message()
 	m.schedule()

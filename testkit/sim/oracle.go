@@ -158,7 +158,9 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 			w.found("I15", "%s acked up to %d with HW %d", r.partition.spec.id, a.last, hw)
 		}
 	}
-	w.say("%s acks %d..%d of %s to %d, owed to sites %03b", site.id, a.base, a.last, r.id, acks, a.owed)
+	if w.tells {
+		w.say("%s acks %d..%d of %s to %d, owed to sites %03b", site.id, a.base, a.last, r.id, acks, a.owed)
+	}
 	t.acks = append(t.acks, a)
 	o.ackedAfterMove(t, &a)
 	o.writesTooEarly(t, r.broker.home, base)
@@ -373,10 +375,19 @@ func (o *oracle) view(r *replica, before, now partition.View) {
 			o.world.found(v.ID, "%s", v.Text)
 		}
 	}
-	// Views of before and after a truncation are released together when one sync covers both: the last one counts.
-	o.world.after(0, func() {
+	if !r.viewed {
+		r.viewed = true
+		o.world.viewed = append(o.world.viewed, r)
+	}
+}
+
+// viewsHold compares what is shown with what is on disk, at the end of an event: views of before and after a
+// truncation are released together when one sync covers both, and the last one counts.
+func (o *oracle) viewsHold() {
+	for _, r := range o.world.viewed {
+		r.viewed = false
 		if r.broker.home.dead || r.broker.lost != nil {
-			return
+			continue
 		}
 		end := core.Offset(0)
 		if n := len(r.log.disk); n > 0 {
@@ -385,5 +396,6 @@ func (o *oracle) view(r *replica, before, now partition.View) {
 		if r.view.LEO > max(end, r.view.LogStart) {
 			o.world.found("I26", "%s shows LEO %d, its disk ends at %d", r.partition.spec.id, r.view.LEO, end)
 		}
-	})
+	}
+	o.world.viewed = o.world.viewed[:0]
 }

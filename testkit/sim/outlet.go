@@ -16,6 +16,7 @@ type outlet struct {
 	name   core.MirrorName
 	link   *link
 	floors map[core.PartitionID]*sentFloor
+	order  []core.PartitionID // of floors
 	dirty  map[core.PartitionID]bool
 	up     bool
 	kicked bool
@@ -59,6 +60,7 @@ func (o *outlet) entry(id core.PartitionID) *sentFloor {
 	if e == nil {
 		e = &sentFloor{}
 		o.floors[id] = e
+		o.order = sortedPartitions(o.floors)
 	}
 	return e
 }
@@ -70,12 +72,13 @@ func (o *outlet) placed(id core.PartitionID, broker core.ReplicaID, waiters bool
 }
 
 func (o *outlet) forget(topic core.TopicID) {
-	for _, id := range sortedPartitions(o.floors) {
+	for _, id := range o.order {
 		if id.Topic == topic {
 			delete(o.floors, id)
 			delete(o.dirty, id)
 		}
 	}
+	o.order = sortedPartitions(o.floors)
 }
 
 func (o *outlet) nudge() {
@@ -117,7 +120,7 @@ func (o *outlet) flush() {
 		return // what stays dirty goes when the link is up
 	}
 	m := &messages.ReplicaFloors{DestinationCluster: string(o.home.site.id), MirrorName: string(o.name), SentMono: now}
-	for _, id := range sortedPartitions(o.floors) {
+	for _, id := range o.order {
 		e := o.floors[id]
 		age := now - e.sent
 		if e.known && (again || o.dirty[id] || e.waiters && age >= repeatWaiting || age >= o.home.site.world.options.Lease/3) {

@@ -35,6 +35,7 @@ type replica struct {
 	early     map[core.ReplicaID]partition.JoinLeader
 	notBefore core.LeaderEpoch
 	truth     replicaTruth // what the oracle keeps of it
+	viewed    bool         // the oracle has yet to look at the view
 }
 
 const (

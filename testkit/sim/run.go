@@ -209,7 +209,7 @@ func (w *world) drain() {
 // waiting says who has not got what is theirs, "" if everybody has.
 func (w *world) waiting() string {
 	for _, p := range w.load.producers {
-		if p.current != nil && !p.site.gone {
+		if len(p.flying) > 0 && !p.site.gone {
 			return fmt.Sprintf("producer %d still waits for an answer of %s", p.index, p.site.id)
 		}
 	}

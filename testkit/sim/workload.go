@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
@@ -21,8 +22,8 @@ type workload struct {
 	stopped   bool // no new batches
 }
 
-// producer sends batches of unique values to one partition, one request in flight, and sends a batch again
-// with the same sequence until it is answered or its time is over.
+// producer sends bursts of batches of unique values to one partition, all in flight at once, and sends what is not
+// answered again, in order and with the same sequences, until it is or its time is over.
 type producer struct {
 	load       *workload
 	index      int
@@ -33,23 +34,27 @@ type producer struct {
 	idempotent bool
 	think      int64
 	timeout    int64 // of one request, ns: what the client says it will wait
-	patience   int64 // for one batch
+	patience   int64 // for one burst
+	most       int   // batches of a burst: never more than a leader knows duplicates of
 
-	pid     int64 // -1: asks for one first
-	epoch   int16
-	seq     int32
-	next    uint32
-	current *sending
-	leaves  bool // its topic was deleted: no new batches
-	try     uint64
+	pid    int64 // -1: asks for one first
+	epoch  int16
+	seq    int32
+	next   uint32
+	flying []*sending // oldest first
+	burst  int        // batches that the present burst began with
+	unsaid int        // batches of this try that are not answered
+	leaves bool       // its topic was deleted: no new batches
+	try    uint64
 }
 
 const mostRecords = 3 // of a batch
 
-// sending is the batch on its way.
+// sending is a batch on its way.
 type sending struct {
 	records []batch.Record
 	values  []uint64
+	seq     int32
 	tries   int
 	since   int64
 	sites   int // clusters it was sent to
@@ -73,6 +78,7 @@ func (l *workload) addProducer(s *site, id core.PartitionID) *producer {
 	}
 	p.timeout = pick(p.random, []int64{2 * sec, 5 * sec, 10 * sec, 30 * sec})
 	p.patience = p.timeout + pick(p.random, []int64{0, 10 * sec, 60 * sec})
+	p.most = pick(p.random, []int{1, 2, 3, 5, 5})
 	l.producers = append(l.producers, p)
 	l.world.after(within(p.random, 0, sec), p.work)
 	return p
@@ -80,27 +86,34 @@ func (l *workload) addProducer(s *site, id core.PartitionID) *producer {
 
 func (p *producer) after(d int64, do func()) { p.load.world.after(d, do) }
 
-// work begins the next batch.
+// work begins the next burst.
 func (p *producer) work() {
 	w := p.load.world
-	if p.current != nil || p.load.stopped || p.leaves || p.site.gone {
+	if len(p.flying) > 0 || p.load.stopped || p.leaves || p.site.gone {
 		return
 	}
 	if p.idempotent && p.pid < 0 {
 		p.askID()
 		return
 	}
-	s := &sending{since: w.now}
-	for range 1 + p.random.IntN(mostRecords) {
-		p.next++
-		value := uint64(p.index+1)<<32 | uint64(p.next)
-		s.values = append(s.values, value)
-		s.records = append(s.records, batch.Record{Timestamp: p.site.wall(), Value: binary.BigEndian.AppendUint64(nil, value)})
+	p.burst = 1 + p.random.IntN(p.most)
+	for range p.burst {
+		s := &sending{since: w.now, seq: p.seq}
+		for range 1 + p.random.IntN(mostRecords) {
+			p.next++
+			value := uint64(p.index+1)<<32 | uint64(p.next)
+			s.values = append(s.values, value)
+			s.records = append(s.records, batch.Record{Timestamp: p.site.wall(), Value: binary.BigEndian.AppendUint64(make([]byte, 0, 8), value)})
+		}
+		p.seq += int32(len(s.values))
+		p.flying = append(p.flying, s)
+		w.oracle.sends(p, s)
 	}
-	p.current = s
-	w.oracle.sends(p, s)
 	p.send()
 }
+
+// rest is the pause after a burst.
+func (p *producer) rest() int64 { return within(p.random, 0, 5*p.think*int64(p.burst)/2) }
 
 func (p *producer) askID() {
 	w := p.load.world
@@ -129,15 +142,15 @@ func (p *producer) askID() {
 // hop is the way between a client and a broker of its site.
 func (p *producer) hop() int64 { return within(p.random, 30*us, 400*us) }
 
-// send tries the current batch once.
+// send tries what is in flight once.
 func (p *producer) send() {
-	w, s := p.load.world, p.current
-	if s == nil {
+	w := p.load.world
+	if len(p.flying) == 0 {
 		return
 	}
 	p.try++
 	try := p.try
-	if w.now-s.since > p.patience {
+	if w.now-p.flying[0].since > p.patience {
 		p.giveUp("its time is over")
 		return
 	}
@@ -152,34 +165,42 @@ func (p *producer) send() {
 		p.again(try, within(p.random, 20*ms, 200*ms))
 		return
 	}
-	one := batch.Build(batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, LeaderEpoch: -1}, s.records)
-	if p.idempotent {
-		one = batch.Build(batch.Batch{ProducerID: p.pid, ProducerEpoch: p.epoch, BaseSequence: p.seq, LeaderEpoch: -1}, s.records)
+	list := slices.Clone(p.flying)
+	batches := make([]batch.Batch, len(list))
+	for i, s := range list {
+		header := batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, LeaderEpoch: -1}
+		if p.idempotent {
+			header.ProducerID, header.ProducerEpoch, header.BaseSequence = p.pid, p.epoch, s.seq
+		}
+		batches[i] = batch.Build(header, s.records)
+		s.tries++
+		s.crc = batches[i].CRC
+		if s.last != p.site {
+			s.last = p.site
+			s.sites++
+		}
 	}
-	s.tries++
-	s.crc = one.CRC
-	if s.last != p.site {
-		s.last = p.site
-		s.sites++
-	}
+	p.unsaid = len(list)
 	w.after(p.hop(), func() {
 		if home.dead {
 			return
 		}
-		a := &attempt{home: home, leader: leader, one: s, timeout: p.timeout, acks: p.acks}
-		w.oracle.begins(a, p.id)
-		w.after(p.timeout+sec, func() { w.oracle.overdue(a, p.id) })
-		leader.produce(p.id, one, p.acks, p.timeout, "producer", a.weak, func(r *replica, reply any) {
-			w.oracle.answers(a, p.id, reply)
-			if ack, ok := reply.(partition.AckProduce); ok {
-				w.oracle.acked(r, one, w.oracle.granted(a, r, one, ack.Base), ack.Base)
-			}
-			w.after(p.hop(), func() {
-				if p.try == try {
-					p.answered(reply)
+		for i, s := range list { // one connection: in order
+			a := &attempt{home: home, leader: leader, one: s, timeout: p.timeout, acks: p.acks}
+			w.oracle.begins(a, p.id)
+			w.after(p.timeout+sec, func() { w.oracle.overdue(a, p.id) })
+			leader.produce(p.id, batches[i], p.acks, p.timeout, "producer", a.weak, func(r *replica, reply any) {
+				w.oracle.answers(a, p.id, reply)
+				if ack, ok := reply.(partition.AckProduce); ok {
+					w.oracle.acked(r, batches[i], w.oracle.granted(a, r, batches[i], ack.Base), ack.Base)
 				}
+				w.after(p.hop(), func() {
+					if p.try == try {
+						p.answered(s, reply)
+					}
+				})
 			})
-		})
+		}
 	})
 	// The client waits longer than the server: no answer means that the connection is gone.
 	w.after(p.timeout+sec, func() { p.again(try, 0) })
@@ -187,41 +208,42 @@ func (p *producer) send() {
 
 func (p *producer) again(try uint64, d int64) {
 	p.after(d, func() {
-		if p.try == try && p.current != nil {
+		if p.try == try {
 			p.send()
 		}
 	})
 }
 
-func (p *producer) answered(reply any) {
+func (p *producer) answered(s *sending, reply any) {
 	w := p.load.world
 	code := perr.None
+	p.unsaid--
 	switch a := reply.(type) {
 	case partition.AckProduce:
-		w.oracle.clientAcked(p, p.current, a.Base)
-		if p.idempotent {
-			p.seq += int32(len(p.current.values))
+		w.oracle.clientAcked(p, s, a.Base)
+		p.flying = slices.DeleteFunc(p.flying, func(one *sending) bool { return one == s })
+		if len(p.flying) == 0 {
+			p.try++
+			p.after(p.rest(), p.work)
+			return
 		}
-		p.current = nil
-		p.after(within(p.random, 0, 2*p.think), p.work)
-		return
 	case partition.RefuseProduce:
 		code = a.Code
 	case shell.Failed:
 		code = a.Code
 	}
-	switch code {
-	case perr.OutOfOrderSequenceNumber, perr.InvalidProducerEpoch, perr.InvalidProducerIdMapping:
-		p.giveUp(code.Name())
-	default:
+	switch {
+	case code == perr.InvalidProducerEpoch, code == perr.InvalidProducerIdMapping, code == perr.OutOfOrderSequenceNumber && s == p.flying[0]:
+		p.giveUp(code.Name()) // a batch behind one that was refused is out of order too: both are sent again
+	case p.unsaid == 0:
 		p.again(p.try, within(p.random, 20*ms, 300*ms))
 	}
 }
 
-// giveUp leaves a batch in the dark: it may be in the log or not. An idempotent client goes on in a new
+// giveUp leaves batches in the dark: they may be in the log or not. An idempotent client goes on in a new
 // epoch of its id.
 func (p *producer) giveUp(string) {
-	p.current = nil
+	p.flying = nil
 	p.try++
 	if p.idempotent {
 		p.epoch, p.seq = p.epoch+1, 0
@@ -229,14 +251,16 @@ func (p *producer) giveUp(string) {
 			p.pid = -1
 		}
 	}
-	p.after(within(p.random, 0, 2*p.think), p.work)
+	p.after(p.rest(), p.work)
 }
 
-// redirect sends a producer to another cluster, with the id, the sequence and the batch it has.
+// redirect sends a producer to another cluster, with the id, the sequences and the batches it has.
 func (p *producer) redirect(to *site) {
 	p.site = to
-	if p.current != nil {
-		p.current.since = p.load.world.now
+	if len(p.flying) > 0 {
+		for _, s := range p.flying {
+			s.since = p.load.world.now
+		}
 		p.try++
 		p.again(p.try, 0)
 	} else {

@@ -37,6 +37,7 @@ type world struct {
 	load   *workload
 	faults *faults
 
+	viewed    []*replica   // that show another view since the event began
 	holds     map[int]bool // destinations, by site, that an operator holds released
 	healedAt  int64
 	healed    bool // no fault any more; liveness is demanded
@@ -63,14 +64,14 @@ func (a *event) before(b *event) bool {
 	return a.seq < b.seq
 }
 
-// eventHeap is a binary heap of values: container/heap would box each.
+// eventHeap is a heap of values, four children to a node: container/heap would box each.
 type eventHeap []event
 
 func (h *eventHeap) push(e event) {
 	list := append(*h, e)
 	i := len(list) - 1
 	for i > 0 {
-		up := (i - 1) / 2
+		up := (i - 1) / 4
 		if !e.before(&list[up]) {
 			break
 		}
@@ -89,10 +90,12 @@ func (h *eventHeap) pop() event {
 	list = list[:n]
 	*h = list
 	i := 0
-	for 2*i+1 < n {
-		down := 2*i + 1
-		if down+1 < n && list[down+1].before(&list[down]) {
-			down++
+	for 4*i+1 < n {
+		down := 4*i + 1
+		for next := down + 1; next < min(4*i+5, n); next++ {
+			if list[next].before(&list[down]) {
+				down = next
+			}
 		}
 		if !list[down].before(&last) {
 			break
@@ -120,6 +123,9 @@ func (w *world) run(until int64) {
 		w.reached++
 		w.mix(uint64(e.at))
 		e.do()
+		if len(w.viewed) > 0 {
+			w.oracle.viewsHold()
+		}
 	}
 	if w.violation == nil {
 		w.now = max(w.now, until)

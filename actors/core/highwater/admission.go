@@ -10,7 +10,7 @@ import (
 // settleAdmission tells the partition what a new batch meets, and below what a truncation must not go.
 // It is early, so it is in the partition's mailbox before a raised floor leaves the process (R11).
 func (d *decision) settleAdmission() {
-	s := d.s
+	s := &d.s
 	next := ChangeAdmission{Epoch: s.epoch, R: core.Unknown, H: core.Unknown}
 	switch s.mode {
 	case Leading:
@@ -35,7 +35,7 @@ func (d *decision) settleAdmission() {
 // refusal is the answer to every new acks=all batch: too few replicas here or at a mirror, or too much
 // waiting already (R9, F28, F57).
 func (d *decision) refusal() (perr.Code, string) {
-	s := d.s
+	s := &d.s
 	if s.underMinISR() {
 		return perr.NotEnoughReplicas, fmt.Sprintf("in-sync replicas %v are fewer than min.insync.replicas %d", s.image.ISR, s.image.MinISR)
 	}

@@ -63,7 +63,7 @@ func (s *State) stamped() bool {
 // settleStamp opens a stamp when epoch, mode or gates differ from the open one. Acks under it go behind
 // its entry (late) until that is on disk, then they need not wait for theirs (D3).
 func (d *decision) settleStamp() {
-	s := d.s
+	s := &d.s
 	if !s.imaged || s.mode == Mirroring || s.stamped() {
 		return
 	}
@@ -77,7 +77,7 @@ func (d *decision) settleStamp() {
 
 // settleHighWatermark moves HW and confirms whom it reaches.
 func (d *decision) settleHighWatermark() {
-	s := d.s
+	s := &d.s
 	if !s.imaged && serveFromElectionImage {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *State) candidate(now int64) core.Offset {
 		}
 		return committed(hw, participants{local: local, underMin: s.underMinISR()})
 	default:
-		p := participants{local: local, underMin: s.underMinISR()}
+		p := participants{local: local, floors: make([]core.Offset, 0, len(s.gates)), underMin: s.underMinISR()}
 		for _, g := range s.gates {
 			p.floors = append(p.floors, g.Floor)
 			p.underMin = p.underMin || g.UnderSince != 0

@@ -7,7 +7,7 @@ import (
 	"lockstep/actors/core"
 )
 
-// Apply is total: what happened has happened. It never mutates an element of a slice it did not make.
+// Apply is total: what happened has happened.
 func Apply(s *State, ev Event) {
 	switch e := ev.(type) {
 	case StampOpened:
@@ -50,11 +50,10 @@ func Apply(s *State, ev Event) {
 	case FloorHeard:
 		s.heard(e)
 	case AdditionConfirmed:
-		gates := slices.Clone(s.gates)
+		gates := s.ownGates()
 		for i := range gates {
 			gates[i].Confirmed = gates[i].Confirmed || gates[i].Key == e.Key
 		}
-		s.gates = gates
 	case ListHeard:
 		s.listHeard(e)
 	case FloorStated:
@@ -76,11 +75,10 @@ func Apply(s *State, ev Event) {
 		s.told = e.Admission
 	case GatesTold:
 		s.toldGates, s.toldWaiters = true, e.HasWaiters
-		gates := slices.Clone(s.gates)
+		gates := s.ownGates()
 		for i := range gates {
 			gates[i].HoldsSince = e.Holds[i]
 		}
-		s.gates = gates
 	case WeakAckCounted:
 		s.countWeak(e.Acked)
 	case WeakTallied:
@@ -203,7 +201,7 @@ func (s *State) beginTerm(e TermBegan) {
 
 func (s *State) heard(e FloorHeard) {
 	r := e.Report
-	gates := slices.Clone(s.gates)
+	gates := s.ownGates()
 	for i := range gates {
 		g := &gates[i]
 		if !g.hears(r.Key) {
@@ -225,5 +223,4 @@ func (s *State) heard(e FloorHeard) {
 		}
 		g.Heard, g.LastReport = true, max(g.LastReport, e.At)
 	}
-	s.gates = gates
 }

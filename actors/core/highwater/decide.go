@@ -16,9 +16,10 @@ func Machine() core.Machine[State, Command, Event, Effect] {
 }
 
 // decision collects what one command leads to. s is a copy that every emitted event is applied to, so
-// later steps see earlier ones and the caller's state stays as it was.
+// later steps see earlier ones and the caller's state stays as it was. The copy is held by value, so that a
+// decision stays on the stack.
 type decision struct {
-	s   *State
+	s   State
 	now core.Now
 	out core.Outcome[Event, Effect]
 	// hwMoved and gatesMoved say that the outside should hear of it.
@@ -29,15 +30,24 @@ type decision struct {
 }
 
 func (d *decision) emit(ev Event) {
-	Apply(d.s, ev)
-	d.out.Events = append(d.out.Events, ev)
+	Apply(&d.s, ev)
+	d.out.Events = with(d.out.Events, ev)
 }
-func (d *decision) early(f Effect) { d.out.Early = append(d.out.Early, f) }
-func (d *decision) late(f Effect)  { d.out.Late = append(d.out.Late, f) }
+func (d *decision) early(f Effect) { d.out.Early = with(d.out.Early, f) }
+func (d *decision) late(f Effect)  { d.out.Late = with(d.out.Late, f) }
+
+// with appends, and makes room for the usual few at once.
+func with[T any](list []T, one T) []T {
+	if list == nil {
+		list = make([]T, 0, 4)
+	}
+	return append(list, one)
+}
 
 // Decide says what one command leads to. s is not changed.
 func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
-	d := &decision{s: s.clone(), now: now}
+	d := &decision{s: *s, now: now}
+	d.s.draft = true
 	switch c := cmd.(type) {
 	case LeaderStarted:
 		d.lead(c)

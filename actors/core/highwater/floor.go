@@ -4,7 +4,7 @@ import "lockstep/actors/core"
 
 // trackSource takes what the source says of itself, if it is the epoch whose log we hold (R8, G10).
 func (d *decision) trackSource(c TrackSourceHW) {
-	s := d.s
+	s := &d.s
 	if !s.leading || s.mode != Mirroring || (c.SourceEpoch != s.adopted && trackAdoptedEpochOnly) {
 		return
 	}
@@ -17,7 +17,7 @@ func (d *decision) trackSource(c TrackSourceHW) {
 // all heard in the current term. It grows only while enough replicas are in sync; the report itself
 // goes on, because its size is what lets the source refuse in time (R5, R9).
 func (d *decision) settleFloor() {
-	s := d.s
+	s := &d.s
 	if s.mode != Mirroring || !s.image.MirrorOf.Reporting || !s.imaged || s.adopted == core.NoEpoch {
 		return
 	}

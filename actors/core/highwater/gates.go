@@ -9,7 +9,7 @@ import (
 // reportFloor accepts a mirror's claim only in exactly our epoch, for the registration and the data that
 // gate, and only if it can be true (R3, R2).
 func (d *decision) reportFloor(c ReportFloor) {
-	s := d.s
+	s := &d.s
 	if !s.leading || !s.imaged {
 		return
 	}
@@ -76,7 +76,7 @@ func underMinText(g gate) string {
 
 // settleGates publishes what destinations may be told of this leader.
 func (d *decision) settleGates() {
-	s := d.s
+	s := &d.s
 	if !s.imaged {
 		return
 	}
@@ -86,7 +86,7 @@ func (d *decision) settleGates() {
 		return
 	}
 	local := lowest(s.counting(d.now.Mono))
-	var holds []int64
+	holds := make([]int64, 0, len(s.gates))
 	for _, g := range s.gates {
 		since := int64(0)
 		if held := local > s.hw && g.Floor <= s.hw; held {
@@ -106,6 +106,9 @@ func (d *decision) settleGates() {
 
 func (s *State) gatesNow() PublishGates {
 	p := PublishGates{Epoch: s.epoch, HW: s.hw, HasWaiters: len(s.waiters) > 0, LastUnclean: s.image.LastUnclean}
+	if n := len(s.gates); n > 0 {
+		p.Gates = make([]GateState, 0, n)
+	}
 	for _, g := range s.gates {
 		p.Gates = append(p.Gates, GateState{
 			Key: g.Key, Epoch: g.Epoch, GateStart: g.Start, Floor: g.Floor,

@@ -8,7 +8,7 @@ import (
 
 // settleISR proposes at most one change at a time: a follower that may join, else one that lags.
 func (d *decision) settleISR() {
-	s, now := d.s, d.now.Mono
+	s, now := &d.s, d.now.Mono
 	if !s.imaged {
 		return
 	}
@@ -22,7 +22,7 @@ func (d *decision) settleISR() {
 		return
 	}
 	committed := s.image.ISR
-	next := slices.Clone(committed)
+	next := committed[:len(committed):len(committed)]
 	line := s.admissionLine()
 	for _, p := range s.replicas {
 		if contains(committed, p.Replica) || contains(s.image.Fenced, p.Replica) || p.LEO == core.Unknown {
@@ -34,10 +34,13 @@ func (d *decision) settleISR() {
 		}
 	}
 	if len(next) == len(committed) {
-		next = slices.DeleteFunc(next, func(r core.ReplicaID) bool {
+		lags := func(r core.ReplicaID) bool {
 			p, known := s.progressOf(r)
 			return r != s.self && (!known || !s.caughtUp(p, now))
-		})
+		}
+		if slices.ContainsFunc(next, lags) {
+			next = slices.DeleteFunc(slices.Clone(next), lags)
+		}
 	}
 	if len(next) != len(committed) {
 		slices.Sort(next)

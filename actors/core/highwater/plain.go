@@ -20,7 +20,7 @@ const (
 // only if the fetch that carries it stands in exactly our epoch and agrees with our log: in the epoch, whatever
 // this leader served stays in its log, so the check cannot become untrue.
 func (d *decision) reportReplicas(c ReportReplicas) {
-	s := d.s
+	s := &d.s
 	if !s.leading || !s.imaged || c.SourceEpoch != s.epoch && listOfThisEpoch {
 		return
 	}

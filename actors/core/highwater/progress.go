@@ -11,7 +11,7 @@ import (
 // leader had then.
 func (s *State) progressed(e ReplicaProgressed) {
 	end := s.end()
-	replicas := slices.Clone(s.replicas)
+	replicas := s.ownReplicas()
 	for i := range replicas {
 		p := &replicas[i]
 		switch {
@@ -30,7 +30,6 @@ func (s *State) progressed(e ReplicaProgressed) {
 			p.CaughtUp = e.At
 		}
 	}
-	s.replicas = replicas
 }
 
 // caughtUp reports whether a follower is within the lag time.
@@ -50,8 +49,11 @@ func (s *State) lateAt(p progress) (int64, bool) {
 }
 
 // maximalISR is everybody the controller may elect: what it committed, and what it may have committed
-// because we asked for it. A removal counts only when it is committed (F58).
+// because we asked for it. A removal counts only when it is committed (F58). Nobody writes to what it returns.
 func (s *State) maximalISR() []core.ReplicaID {
+	if isr := s.image.ISR; !s.pending.On && contains(isr, s.self) && slices.IsSorted(isr) {
+		return isr
+	}
 	all := slices.Clone(s.image.ISR)
 	if s.pending.On {
 		if !removalCountsWhenCommitted {
@@ -76,7 +78,7 @@ func (s *State) maximalISR() []core.ReplicaID {
 // waits to join. Without the latter HW runs away from it under load and it never gets in (R5).
 func (s *State) counting(now int64) []core.Offset {
 	maximal := s.maximalISR()
-	var leos []core.Offset
+	leos := make([]core.Offset, 0, len(s.replicas))
 	for _, p := range s.replicas {
 		switch {
 		case contains(maximal, p.Replica):

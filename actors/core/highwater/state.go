@@ -4,6 +4,7 @@
 package highwater
 
 import (
+	"slices"
 	"time"
 
 	"lockstep/actors/core"
@@ -24,10 +25,12 @@ const (
 )
 
 // State is one high watermark: a hard part that the ledger rebuilds, and a soft part that a new leader
-// learns again. Slices are never mutated in place: Decide works on a shallow copy.
+// learns again. Decide works on a shallow copy, which shares its slices with the state: it never writes to an
+// element; the state itself may, because no copy outlives its Decide.
 type State struct {
-	ID   string
-	hard hard
+	ID    string
+	draft bool // a copy of Decide's
+	hard  hard
 	soft
 }
 
@@ -148,10 +151,19 @@ func New(id string) *State {
 	}}
 }
 
-// clone copies what Apply replaces; slices are shared because nobody mutates their elements.
-func (s *State) clone() *State {
-	c := *s
-	return &c
+// ownReplicas and ownGates are what Apply may write to.
+func (s *State) ownReplicas() []progress {
+	if s.draft {
+		s.replicas = slices.Clone(s.replicas)
+	}
+	return s.replicas
+}
+
+func (s *State) ownGates() []gate {
+	if s.draft {
+		s.gates = slices.Clone(s.gates)
+	}
+	return s.gates
 }
 
 // leo is the leader's own durable LEO, Unknown until it reported in this epoch and term.

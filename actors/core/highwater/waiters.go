@@ -11,7 +11,7 @@ import (
 // await parks a batch, or refuses it when its epoch is over: it is never confirmed by another epoch's
 // HW (R6, F54). A batch that slipped past the refusal of admission is answered like those before it.
 func (d *decision) await(c AwaitCommit) {
-	s := d.s
+	s := &d.s
 	if !s.leading || (c.Epoch != s.epoch && dropWaitersWithEpoch) {
 		d.early(Refuse{Epoch: c.Epoch, Refs: []core.RequestID{c.Ref}, Code: perr.NotLeaderOrFollower})
 		return
@@ -85,7 +85,7 @@ func (s *State) lookAgain() {
 // settleTimeouts answers waiters whose time is over. Who is behind decides the code (R10): our own ISR
 // is a time-out like any other, a mirror is named.
 func (d *decision) settleTimeouts() {
-	s := d.s
+	s := &d.s
 	if s.soonest == 0 || s.soonest > d.now.Mono {
 		return
 	}
@@ -118,7 +118,7 @@ func (d *decision) settleTimeouts() {
 // settleUnderMin gives up on waiters while a mirror has been under its min ISR for longer than a flap:
 // their records stay in the log and may be committed later (R9).
 func (d *decision) settleUnderMin() {
-	s := d.s
+	s := &d.s
 	g, refused := s.refusingGate(d.now.Mono)
 	if !refused || len(s.waiters) == 0 {
 		return

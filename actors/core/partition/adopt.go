@@ -11,7 +11,7 @@ import (
 // allows, and puts the log under the source's epoch. The check runs on every source epoch change, clean
 // or not, because a mirror reads past the source's HW (R3, F04).
 func (d *decision) adopt(c AdoptSource) {
-	s := d.s
+	s := &d.s
 	switch {
 	case !s.leading() || s.role != Mirroring || c.Session < s.session || (s.wasFenced && c.Session <= s.fenced && fenceOldSessions):
 		d.answerMirror(c.Ref, MirrorStale, "")
@@ -75,7 +75,7 @@ func (d *decision) quarantine(c AdoptSource, from core.Offset, reason string) {
 // we had read. What we hold lies behind a gap that nobody can fill, so it moves to quarantine; the data that
 // follows is another incarnation (R2, F52).
 func (d *decision) startOver(c AdoptSource) {
-	s := d.s
+	s := &d.s
 	d.endAdoption()
 	d.emit(AdoptionBegan{Adopt: c, To: s.logStart})
 	if s.leo == s.logStart {
@@ -158,7 +158,7 @@ func (s *State) refusesCut(c AdoptSource, to core.Offset) string {
 
 // quarantined goes on when what will be cut is safe (F43).
 func (d *decision) quarantined(c Quarantined) {
-	s := d.s
+	s := &d.s
 	if !s.leading() || !s.adopting.on || s.adopting.adopt.Session != c.Session ||
 		s.adopting.to != c.From || s.leo != c.To {
 		return
@@ -184,7 +184,7 @@ func (d *decision) endAdoption() {
 }
 
 func (d *decision) cutAndAdopt() {
-	s := d.s
+	s := &d.s
 	c, to := s.adopting.adopt, s.adopting.to
 	below := to < s.highestFloor()
 	rearm := below && !(c.Stated && c.LastUnclean <= s.adopted)
@@ -200,7 +200,7 @@ func (d *decision) cutAndAdopt() {
 // adoptNow begins a mirror term. Every follower is sent to align again: until it has, its LEO may count
 // records we have just cut (R4, F05).
 func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool, reset string) {
-	s := d.s
+	s := &d.s
 	cut := s.adopting.on
 	if s.current && c.SourceEpoch == s.adopted && c.Session == s.session && !cut {
 		d.answerMirror(c.Ref, MirrorOK, "") // asked twice
@@ -229,7 +229,7 @@ func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool, reset st
 }
 
 func (d *decision) realign() {
-	s := d.s
+	s := &d.s
 	if !realignFollowersEachTerm {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // appendClient is the produce path of the leader: fence, admission, sequence, stamp, append, replicate,
 // ask for confirmation.
 func (d *decision) appendClient(c AppendBatch) {
-	s := d.s
+	s := &d.s
 	weak := c.Acks != -1 && s.admission.gated && obeyWeakAcks
 	if weak && c.Weak == WeakUpgrade {
 		c.Acks = -1
@@ -66,7 +66,7 @@ func (d *decision) appendClient(c AppendBatch) {
 // confirm answers by the acks asked for. A duplicate waits for the HW of its original: an early success
 // would be an ack for a record that a mirror may not have (R7).
 func (d *decision) confirm(c AppendBatch, base, last core.Offset, duplicate bool) {
-	s := d.s
+	s := &d.s
 	if c.Acks != -1 {
 		// Late: behind the leader's own fsync (D26).
 		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: -1})

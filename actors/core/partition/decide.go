@@ -15,25 +15,34 @@ func Machine() core.Machine[State, Command, Event, Effect] {
 }
 
 // decision collects what one command leads to. s is a copy that every emitted event is applied to, except
-// for its maps; was is the state as it is.
+// for its maps; was is the state as it is. The copy is held by value, so that a decision stays on the stack.
 type decision struct {
-	s   *State
+	s   State
 	was *State
 	now core.Now
 	out core.Outcome[Event, Effect]
 }
 
 func (d *decision) emit(ev Event) {
-	Apply(d.s, ev)
-	d.out.Events = append(d.out.Events, ev)
+	Apply(&d.s, ev)
+	d.out.Events = with(d.out.Events, ev)
 }
-func (d *decision) early(f Effect) { d.out.Early = append(d.out.Early, f) }
-func (d *decision) late(f Effect)  { d.out.Late = append(d.out.Late, f) }
+func (d *decision) early(f Effect) { d.out.Early = with(d.out.Early, f) }
+func (d *decision) late(f Effect)  { d.out.Late = with(d.out.Late, f) }
+
+// with appends, and makes room for the usual few at once.
+func with[T any](list []T, one T) []T {
+	if list == nil {
+		list = make([]T, 0, 4)
+	}
+	return append(list, one)
+}
 
 // Decide says what one command leads to. s is not changed; the bytes of a batch to be appended are
 // stamped, which is what the command hands over.
 func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
-	d := &decision{s: s.clone(), was: s, now: now}
+	d := &decision{s: *s, was: s, now: now}
+	d.s.asDraft()
 	switch c := cmd.(type) {
 	case Lead:
 		d.lead(c)

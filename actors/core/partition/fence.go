@@ -10,7 +10,7 @@ import (
 // The last mirrored epoch is written once per mirroring: a second run of STOPPING would find our own
 // ABORT and reset batches at the end of the log and take their epoch for the source's.
 func (d *decision) fence(c FenceMirror) {
-	s := d.s
+	s := &d.s
 	if !s.leading() {
 		d.late(MirrorFenced{Ref: c.Ref})
 		return
@@ -31,7 +31,7 @@ func (d *decision) fence(c FenceMirror) {
 // whose producer state survives (C13), once: a resumed STOPPING finds it above the last mirrored epoch and waits for
 // that one. It follows the ABORT markers, so they are committed with it.
 func (d *decision) writePidReset(c WritePidReset) {
-	s := d.s
+	s := &d.s
 	if !s.leading() || s.role == Mirroring {
 		d.late(PidResetWritten{Ref: c.Ref})
 		return

@@ -7,7 +7,7 @@ import (
 
 // joinLeader asks the leader whether our log is a prefix of its own.
 func (d *decision) joinLeader() {
-	s := d.s
+	s := &d.s
 	if s.seat != seatFollower || s.leader == core.NoReplica {
 		return
 	}
@@ -25,7 +25,7 @@ func (d *decision) obeys(from core.ReplicaID, epoch core.LeaderEpoch) bool {
 // alignTo cuts to the end of the newest epoch that both logs know, durably, and asks again. It also
 // arrives when the leader itself truncated: until it is done, our LEO means other bytes (R4, F05).
 func (d *decision) alignTo(c AlignTo) {
-	s := d.s
+	s := &d.s
 	if !d.obeys(c.From, c.Epoch) {
 		return
 	}
@@ -54,7 +54,7 @@ func (d *decision) truncate(cut LogTruncated) {
 
 // aligned is the leader's word that our log is a prefix of its own in Term.
 func (d *decision) aligned(c Aligned) {
-	s := d.s
+	s := &d.s
 	if !d.obeys(c.From, c.Epoch) {
 		return
 	}
@@ -75,7 +75,7 @@ func (d *decision) aligned(c Aligned) {
 // replicate appends what the leader pushed or what was read from its journal. Pushed batches wait in the
 // stash while the journal is being read up to them.
 func (d *decision) replicate(c Replicate) {
-	s := d.s
+	s := &d.s
 	if !d.obeys(c.From, c.Epoch) {
 		return
 	}
@@ -123,7 +123,7 @@ func (d *decision) replicate(c Replicate) {
 
 // drainStash appends stashed batches that the log has reached.
 func (d *decision) drainStash() (grown bool) {
-	s := d.s
+	s := &d.s
 	for _, b := range s.stash {
 		if core.Offset(b.BaseOffset) == s.leo {
 			d.append(b)
@@ -150,7 +150,7 @@ func (s *State) drain(from core.Offset) {
 
 // readOn asks for the leader's journal while the log ends below what is pushed.
 func (d *decision) readOn() {
-	s := d.s
+	s := &d.s
 	if s.seat != seatFollower || !s.joined || s.leo >= s.tail {
 		return
 	}
@@ -171,7 +171,7 @@ func (d *decision) learn(hw core.Offset) bool {
 // noteSource keeps on a follower what R11 will need if it becomes the leader: the adopted epoch, and how
 // far the source had committed.
 func (d *decision) noteSource(adopted core.LeaderEpoch, hw core.Offset) {
-	s := d.s
+	s := &d.s
 	if adopted != core.NoEpoch && adopted > s.adopted {
 		d.emit(SourceEpochAdopted{SourceEpoch: adopted, LEO: s.leo})
 	}
@@ -182,7 +182,7 @@ func (d *decision) noteSource(adopted core.LeaderEpoch, hw core.Offset) {
 
 // tick lets a follower ask again when nobody answered.
 func (d *decision) tick() {
-	s := d.s
+	s := &d.s
 	if s.seat != seatFollower || s.leader == core.NoReplica {
 		return
 	}

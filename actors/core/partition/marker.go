@@ -13,7 +13,7 @@ import (
 
 // writeMarker appends the end of a transaction and waits until it is committed.
 func (d *decision) writeMarker(c WriteMarker) {
-	s := d.s
+	s := &d.s
 	refuse := func(code perr.Code, text string) { d.late(MarkerWritten{Ref: c.Ref, Code: code, Text: text}) }
 	switch {
 	case !s.leading() || c.Epoch != s.epoch:

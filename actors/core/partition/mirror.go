@@ -11,7 +11,7 @@ import (
 // current session and come from the adopted epoch: one that was on its way while a newer epoch was
 // adopted would put discarded records behind the truncation (R3, A1).
 func (d *decision) appendMirrored(c AppendMirrored) {
-	s := d.s
+	s := &d.s
 	answer := func(o MirrorOutcome, text string) { d.answerMirror(c.Ref, o, text) }
 	switch {
 	case !s.leading() || s.role != Mirroring || (c.Session <= s.fenced && fenceOldSessions && s.wasFenced):
@@ -73,7 +73,7 @@ func (d *decision) answerMirror(ref core.RequestID, o MirrorOutcome, text string
 }
 
 func (d *decision) mirrorAnswer(ref core.RequestID, o MirrorOutcome, text string) MirrorAnswered {
-	s := d.s
+	s := &d.s
 	return MirrorAnswered{
 		Ref: ref, Outcome: o, LEO: s.leo, LastEpoch: s.lastEpoch(), Epoch: s.epoch, Adopted: s.adopted, Text: text,
 	}

@@ -137,7 +137,7 @@ func (s *State) forget(p producer) producer {
 		}
 	}
 	if drop > 0 {
-		return append(producer(nil), p[drop:]...)
+		return p[:copy(p, p[drop:])]
 	}
 	return p
 }

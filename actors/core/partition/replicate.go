@@ -10,7 +10,7 @@ import (
 // join answers a follower: either its log is a prefix of ours, then it is pushed to from now on (and
 // reads our journal for what lies between), or it must cut first (D7).
 func (d *decision) join(c JoinLeader) {
-	s := d.s
+	s := &d.s
 	if !s.leading() || c.Epoch != s.epoch {
 		return
 	}
@@ -32,7 +32,7 @@ func (d *decision) join(c JoinLeader) {
 
 // startPushing opens the push to an aligned follower at our end.
 func (d *decision) startPushing(c JoinLeader) {
-	s := d.s
+	s := &d.s
 	d.emit(FollowerAligned{Follower: c.From, LEO: c.LEO})
 	d.early(TellReplica{To: c.From, Command: Aligned{
 		From: s.self, Epoch: s.epoch, Term: s.term, LastEpoch: c.LastEpoch, LEO: c.LEO,
@@ -82,7 +82,7 @@ func (s *State) replication(batches []batch.Batch) Replicate {
 
 // replicaReported gives credit back, and resumes the push once half of it is free.
 func (d *decision) replicaReported(c ReplicaReported) {
-	s := d.s
+	s := &d.s
 	f, known := s.follower(c.Replica)
 	if !s.leading() || c.Epoch != s.epoch || c.Term != s.term || !known || !f.Aligned {
 		return
@@ -94,21 +94,24 @@ func (d *decision) replicaReported(c ReplicaReported) {
 }
 
 func (s *State) setFollower(f follower) {
-	followers := slices.Clone(s.followers)
-	for i := range followers {
-		if followers[i].ID == f.ID {
-			followers[i] = f
+	if s.draft {
+		s.followers = slices.Clone(s.followers)
+	}
+	for i := range s.followers {
+		if s.followers[i].ID == f.ID {
+			s.followers[i] = f
 		}
 	}
-	s.followers = followers
 }
 
+// pushed may write behind the end of Flights in a draft: the state does not see it, and writes the same there
+// when the event is its own.
 func (s *State) pushed(e BatchPushed) {
 	f, _ := s.follower(e.Follower)
 	if e.Stopped {
 		f.Pushing = false
 	} else {
-		f.Flights = append(f.Flights[:len(f.Flights):len(f.Flights)], flight{Last: e.Last, Bytes: e.Bytes})
+		f.Flights = append(f.Flights, flight{Last: e.Last, Bytes: e.Bytes})
 		f.Bytes += e.Bytes
 	}
 	s.setFollower(f)

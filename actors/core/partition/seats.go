@@ -13,7 +13,7 @@ import (
 // not go on in it: what it appended under the number may be gone, and floors and followers would take
 // other bytes for the same (R12, P1).
 func (d *decision) lead(c Lead) {
-	s := d.s
+	s := &d.s
 	if c.Epoch < s.epoch {
 		return
 	}
@@ -63,7 +63,7 @@ func highwaterMode(r Role) highwater.Mode {
 // follow takes a follower's seat: all waits of the older epoch fail in this very event, before any HW of
 // another leader can confirm them (R6, F54).
 func (d *decision) follow(c Follow) {
-	s := d.s
+	s := &d.s
 	if c.Epoch < s.epoch || (c.Epoch == s.epoch && s.seat != seatNone && (s.leading() || s.leader == c.Leader)) {
 		return
 	}
@@ -111,7 +111,7 @@ func (d *decision) tell(c highwater.Command) { d.early(TellHighWatermark{Command
 // report says how far this replica is durable: it is late, so what was appended so far is on disk when it
 // is performed (F08, P3).
 func (d *decision) report() {
-	s := d.s
+	s := &d.s
 	if s.leader == core.NoReplica || (!s.leading() && !s.joined) {
 		return
 	}
@@ -125,7 +125,7 @@ func (d *decision) report() {
 
 // advanced takes HW and confirmations in one step, so that an acknowledged record is readable (D2).
 func (d *decision) advanced(c Advanced) {
-	s := d.s
+	s := &d.s
 	if !s.leading() || c.Epoch != s.epoch {
 		return // of an older epoch: its waits have failed already (R6)
 	}
@@ -169,7 +169,7 @@ func (d *decision) advanced(c Advanced) {
 
 // shown lets readers see what is on disk.
 func (d *decision) shown(c Shown) {
-	s := d.s
+	s := &d.s
 	if !s.leading() || c.Epoch != s.epoch || c.HW <= s.shown {
 		return
 	}

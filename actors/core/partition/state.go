@@ -22,10 +22,12 @@ const (
 )
 
 // State is one replica: hard is a function of its stream, soft may vanish at any instant. Decide works on
-// a shallow copy whose maps are nil, so slices are replaced and never mutated in place.
+// a shallow copy whose maps are nil. A copy shares its slices with the state, so it never writes to an
+// element; the state itself may, because no copy outlives its Decide.
 type State struct {
-	ID   string
-	self core.ReplicaID // the broker of this replica, from the id
+	ID    string
+	self  core.ReplicaID // the broker of this replica, from the id
+	draft bool           // a copy of Decide's
 	hard
 	soft
 }
@@ -151,11 +153,10 @@ func emptySeat() soft {
 	}
 }
 
-// clone is what Decide draws its conclusions on: Apply skips the maps, which Decide reads in the original.
-func (s *State) clone() *State {
-	c := *s
-	c.producers, c.waits, c.parked = nil, nil, nil
-	return &c
+// asDraft makes a copy of a state what Decide draws its conclusions on: Apply skips the maps, which Decide
+// reads in the original, and copies slices before it writes to their elements.
+func (s *State) asDraft() {
+	s.draft, s.producers, s.waits, s.parked = true, nil, nil, nil
 }
 
 func (s *State) leading() bool { return s.seat == seatLeader }

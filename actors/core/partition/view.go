@@ -3,7 +3,7 @@ package partition
 import "lockstep/actors/core"
 
 // publish replaces what readers see. It is late, so LEO is on disk when they see it.
-func (d *decision) publish() { d.late(PublishView{View: Describe(d.s)}) }
+func (d *decision) publish() { d.late(PublishView{View: Describe(&d.s)}) }
 
 // Describe is the view of a state; after a replay, what its stream says.
 func Describe(s *State) View {
