@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
 )
 
@@ -26,7 +27,7 @@ func (l *lagging) wait(follower *Replica, question partition.ReadLeaderLog, view
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// Read under the lock: a view published since would find nobody waiting.
-	if v := view(); !ahead(question, v) {
+	if v := view(); !orders.Ahead(question, v) {
 		return false
 	}
 	if l.asked == nil {
@@ -41,14 +42,9 @@ func (l *lagging) shown(v partition.View) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, asked := range l.asked {
-		if !ahead(asked.question, v) {
+		if !orders.Ahead(asked.question, v) {
 			delete(l.asked, id)
 			asked.follower.broker.io.Post(func() { asked.follower.catchUp(asked.question) })
 		}
 	}
-}
-
-// ahead reports whether a later view of the same leader may answer what v does not.
-func ahead(q partition.ReadLeaderLog, v partition.View) bool {
-	return v.Epoch < q.Epoch || v.Epoch == q.Epoch && v.IsLeader && v.LEO <= q.From
 }

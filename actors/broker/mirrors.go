@@ -8,7 +8,6 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
-	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/orders"
 	"lockstep/actors/core/partition"
@@ -182,7 +181,9 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 	switch e := f.(type) {
 	case mirror.Publish:
 		c.publisher.publish(e.Facts)
-		c.tellReturned(e.Facts)
+		for _, topic := range orders.Returned(c.Newest(), e.Facts) {
+			c.registration.Tell(registration.ReturnTopic{Topic: topic})
+		}
 	case mirror.CreateLocalTopic:
 		c.createLocalTopic(self, e.Topic)
 	case mirror.GrowLocalTopic:
@@ -204,7 +205,7 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 		c.RaiseEpoch(controller.RaiseEpoch{ID: e.ID, Min: e.Min}, func(answer any) {
 			switch a := answer.(type) {
 			case controller.EpochRaised:
-				self.Tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Epoch: a.Epoch})
+				self.Tell(orders.EpochRaised(e.ID, a))
 			case shell.Failed:
 				self.Tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Text: a.Text})
 			}
@@ -238,31 +239,15 @@ func (c *Cluster) performMirror(self *shell.Ref[mirror.Command], f mirror.Effect
 	}
 }
 
-// tellReturned tells the ledger of topics that mirrors have brought and that are writable now.
-func (c *Cluster) tellReturned(facts []image.Fact) {
-	for _, f := range facts {
-		if m, ok := f.(image.MirrorTopicChanged); ok && m.Topic.State == image.MirrorStopped {
-			if _, exists := c.Newest().Topic(m.ID); exists {
-				c.registration.Tell(registration.ReturnTopic{Topic: m.ID})
-			}
-		}
-	}
-}
-
 func (c *Cluster) createLocalTopic(self *shell.Ref[mirror.Command], t mirror.SourceTopic) {
 	cmd := controller.CreateTopic{ID: t.ID, Name: t.Name, Partitions: t.Partitions, Replication: -1, Config: t.Config, Mirrored: true}
 	c.CreateTopic(cmd, func(answer any) {
-		told := mirror.LocalTopicAnswered{Topic: t.ID}
 		switch a := answer.(type) {
 		case controller.CreatedTopic:
-			told.Code, told.Text = a.Code, a.Text
-			if a.Code == perr.TopicAlreadyExists && a.Topic.ID == t.ID {
-				told.Code = perr.None
-			}
+			self.Tell(orders.TopicMade(t.ID, a))
 		case shell.Failed:
-			told.Code, told.Text = a.Code, a.Text
+			self.Tell(mirror.LocalTopicAnswered{Topic: t.ID, Code: a.Code, Text: a.Text})
 		}
-		self.Tell(told)
 	})
 }
 
@@ -275,14 +260,12 @@ func (c *Cluster) fencePartition(self *shell.Ref[mirror.Command], e mirror.Fence
 	leader.Ask(func(ref core.RequestID) partition.Command {
 		return partition.FenceMirror{Ref: ref, Session: e.Session, Keep: e.Keep}
 	}, func(answer any) {
-		told := mirror.FenceAnswered{ID: e.ID}
 		switch a := answer.(type) {
 		case partition.MirrorFenced:
-			told.OK, told.LME, told.LEO, told.Epoch = a.OK, a.LME, a.LEO, leader.View().Epoch
+			self.Tell(orders.Fenced(e.ID, a, leader.View().Epoch))
 		case shell.Failed:
-			told.Text = a.Text
+			self.Tell(mirror.FenceAnswered{ID: e.ID, Text: a.Text})
 		}
-		self.Tell(told)
 	})
 }
 
@@ -308,74 +291,17 @@ func (c *Cluster) writePidReset(self *shell.Ref[mirror.Command], e mirror.WriteP
 
 // withLocal fills in what the sender of a command left zero.
 func (c *Cluster) withLocal(cmd mirror.Command) mirror.Command {
-	switch m := cmd.(type) {
-	case mirror.CreateMirror:
-		m.Defaults = c.options.Mirrors
-		return m
-	case mirror.StartTopics:
-		m.Topics = c.fillIn(m.Topics)
-		return m
-	case mirror.ObserveSource:
-		m.Topics = c.fillIn(m.Topics)
-		return m
-	case mirror.RegisterAnswered:
-		fresh(&m.Fresh)
-		return m
-	case mirror.UnregisterAnswered:
-		fresh(&m.Fresh)
-		return m
-	case mirror.SupersedeAnswered:
-		fresh(&m.Fresh)
-		return m
-	case mirror.RecoverTopics:
-		fresh(&m.Fresh)
-		return m
-	case mirror.ReportReset:
-		fresh(&m.Fresh)
-		return m
-	default:
-		return cmd
-	}
-}
-
-func (c *Cluster) fillIn(topics []mirror.StartTopic) []mirror.StartTopic {
-	filled := slices.Clone(topics)
-	for i := range filled {
-		fresh(&filled[i].Fresh)
-		if filled[i].Local == (mirror.LocalTopic{}) {
-			filled[i].Local = c.LocalTopic(filled[i].Source)
-		}
-	}
-	return filled
-}
-
-func fresh(i *core.Incarnation) {
-	if *i == (core.Incarnation{}) {
-		*i = core.Incarnation(randomID())
-	}
+	return orders.Local{Defaults: c.options.Mirrors, Fresh: func() core.Incarnation { return core.Incarnation(randomID()) }, Topic: c.LocalTopic}.Fill(cmd)
 }
 
 // LocalTopic is what stands here under a source topic's name, or else its id, in the newest image.
 func (c *Cluster) LocalTopic(source mirror.SourceTopic) mirror.LocalTopic {
-	img := c.Newest()
-	t, exists := img.TopicNamed(source.Name)
-	if !exists {
-		t, exists = img.Topic(source.ID)
-	}
-	local := mirror.LocalTopic{State: image.MirrorNone}
-	id := source.ID
-	if exists {
-		id = t.ID
-		local.Exists, local.ID, local.Name = true, t.ID, t.Name
-		for i := range t.Partitions {
-			if r, ok := c.Leader(core.PartitionID{Topic: t.ID, Index: int32(i)}); ok {
-				v := r.View()
-				local.Records += int64(v.LEO - v.LogStart)
-			}
+	return orders.LocalTopic(c.Newest(), source, func(id core.PartitionID) int64 {
+		r, ok := c.Leader(id)
+		if !ok {
+			return 0
 		}
-	}
-	if m, mirrored := img.Mirrors[id]; mirrored {
-		local.Mirror, local.State = m.Mirror, m.State
-	}
-	return local
+		v := r.View()
+		return int64(v.LEO - v.LogStart)
+	})
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
@@ -13,7 +14,7 @@ const attemptTimeout = 5 * sec
 // sendRegister carries one attempt: even ones over the Kafka port, odd ones over NATS while its link is up.
 func (p *process) sendRegister(c mirror.SendRegister) {
 	key, path := core.MirrorKey{Cluster: p.site.id, Mirror: c.Mirror}, p.path(c.Topic)
-	p.control(c.Mirror, c.Attempt, attemptTimeout, func(source *process, answer func(any)) { source.register(key, c, path, answer) },
+	p.control(command{c.Mirror, c.Topic}, c.Generation, c.Attempt, attemptTimeout, func(source *process, answer func(any)) { source.register(key, c, path, answer) },
 		func(answer any, err error) {
 			if err == nil {
 				p.mirrorTell(c.Mirror, answer.(mirror.RegisterAnswered))
@@ -23,7 +24,7 @@ func (p *process) sendRegister(c mirror.SendRegister) {
 
 func (p *process) sendSupersede(c mirror.SendSupersede) {
 	key := core.MirrorKey{Cluster: p.site.id, Mirror: c.Mirror}
-	p.control(c.Mirror, c.Attempt, attemptTimeout, func(source *process, answer func(any)) { source.supersede(key, c, answer) },
+	p.control(command{c.Mirror, c.Topic}, c.Generation, c.Attempt, attemptTimeout, func(source *process, answer func(any)) { source.supersede(key, c, answer) },
 		func(answer any, err error) {
 			if err == nil {
 				p.mirrorTell(c.Mirror, answer.(mirror.SupersedeAnswered))
@@ -41,7 +42,7 @@ func (p *process) sendUnregister(c mirror.SendUnregister) {
 	if timeout <= 0 {
 		return
 	}
-	p.control(c.Mirror, attempt, timeout, func(source *process, answer func(any)) { source.unregister(key, c, answer) },
+	p.control(command{c.Mirror, c.Topic}, c.Generation, attempt, timeout, func(source *process, answer func(any)) { source.unregister(key, c, answer) },
 		func(answer any, err error) {
 			switch {
 			case err == nil:
@@ -52,18 +53,46 @@ func (p *process) sendUnregister(c mirror.SendUnregister) {
 		})
 }
 
+// command is what at most one generation of is out at a time.
+type command struct {
+	mirror core.MirrorName
+	topic  core.TopicID
+}
+
+// sent is the newest generation of a command: what is out of it ends when a newer one begins, with its connection (F16).
+type sent struct {
+	generation core.Generation
+	calls      []*call
+}
+
+func (p *process) only(of command, g core.Generation) *sent {
+	s := p.sent[of]
+	if s == nil || s.generation < g {
+		if s != nil {
+			for _, c := range s.calls {
+				c.abandon()
+			}
+		}
+		s = &sent{generation: g}
+		p.sent[of] = s
+	}
+	return s
+}
+
 // control carries one registration command the way its attempt says.
-func (p *process) control(name core.MirrorName, attempt int32, timeout int64, handle func(*process, func(any)), done func(any, error)) {
+func (p *process) control(of command, g core.Generation, attempt int32, timeout int64, handle func(*process, func(any)), done func(any, error)) {
 	l := p.site.world.net.link(p.site, p.site.world.sites[0])
+	s := p.only(of, g)
 	if attempt%2 == 0 || !l.nats() {
-		l.ask(p, true, min(timeout, p.site.world.options.DialTimeout), timeout, handle, done)
+		s.calls = slices.DeleteFunc(s.calls, func(c *call) bool { return c.over })
+		s.calls = append(s.calls, l.ask(p, true, min(timeout, p.site.world.options.DialTimeout), timeout, handle, done))
 		return
 	}
 	answered := false
 	l.datagram(true, func(source *process) {
 		handle(source, func(answer any) {
 			l.datagram(false, func(back *process) {
-				if back == p && !answered {
+				if back == p && !answered && p.sent[of] == s {
 					answered = true
 					done(answer, nil)
 				}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
@@ -12,7 +11,6 @@ import (
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
-	"lockstep/protocol/perr"
 )
 
 const mirrorStreams = "control/mirror/"
@@ -129,6 +127,9 @@ func (p *process) performMirror(self *mirrorActor, f mirror.Effect) {
 	switch e := f.(type) {
 	case mirror.Publish:
 		p.publish(e.Facts)
+		for _, topic := range orders.Returned(p.newest, e.Facts) {
+			p.registration.tell(registration.ReturnTopic{Topic: topic})
+		}
 	case mirror.CreateLocalTopic:
 		p.createLocalTopic(self, e.Topic)
 	case mirror.FencePartition:
@@ -137,7 +138,7 @@ func (p *process) performMirror(self *mirrorActor, f mirror.Effect) {
 		p.raiseEpoch(e.ID, e.Min, func(answer any) {
 			switch a := answer.(type) {
 			case controller.EpochRaised:
-				self.tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Epoch: a.Epoch})
+				self.tell(orders.EpochRaised(e.ID, a))
 			case shell.Failed:
 				self.tell(mirror.EpochAnswered{ID: e.ID, Code: a.Code, Text: a.Text})
 			}
@@ -183,17 +184,12 @@ func (p *process) createLocalTopic(self *mirrorActor, t mirror.SourceTopic) {
 	p.controller.ask(func(ref core.RequestID) controller.Command {
 		return controller.CreateTopic{Ref: ref, ID: t.ID, Name: t.Name, Partitions: t.Partitions, Replication: -1, Config: t.Config, Mirrored: true}
 	}, func(answer any) {
-		told := mirror.LocalTopicAnswered{Topic: t.ID}
 		switch a := answer.(type) {
 		case controller.CreatedTopic:
-			told.Code, told.Text = a.Code, a.Text
-			if a.Code == perr.TopicAlreadyExists && a.Topic.ID == t.ID {
-				told.Code = perr.None
-			}
+			self.tell(orders.TopicMade(t.ID, a))
 		case shell.Failed:
-			told.Code, told.Text = a.Code, a.Text
+			self.tell(mirror.LocalTopicAnswered{Topic: t.ID, Code: a.Code, Text: a.Text})
 		}
-		self.tell(told)
 	})
 }
 
@@ -221,17 +217,15 @@ func (p *process) fencePartition(self *mirrorActor, e mirror.FencePartition) {
 	leader.ask(func(ref core.RequestID) partition.Command {
 		return partition.FenceMirror{Ref: ref, Session: e.Session, Keep: e.Keep}
 	}, func(answer any) {
-		told := mirror.FenceAnswered{ID: e.ID}
 		switch a := answer.(type) {
 		case partition.MirrorFenced:
-			told.OK, told.LME, told.LEO, told.Epoch = a.OK, a.LME, a.LEO, leader.view.Epoch
 			if a.OK {
 				p.site.world.oracle.fenced(p.site, e.ID, a.LEO)
 			}
+			self.tell(orders.Fenced(e.ID, a, leader.view.Epoch))
 		case shell.Failed:
-			told.Text = a.Text
+			self.tell(mirror.FenceAnswered{ID: e.ID, Text: a.Text})
 		}
-		self.tell(told)
 	})
 }
 
@@ -256,32 +250,7 @@ func (p *process) writePidReset(self *mirrorActor, e mirror.WritePidReset) {
 
 // withLocal fills in what the sender of a command left zero.
 func (p *process) withLocal(cmd mirror.Command) mirror.Command {
-	switch m := cmd.(type) {
-	case mirror.StartTopics:
-		m.Topics = slices.Clone(m.Topics)
-		for i := range m.Topics {
-			m.Topics[i].Fresh = p.fresh()
-			m.Topics[i].Local = p.localTopic(m.Topics[i].Source)
-		}
-		return m
-	case mirror.RegisterAnswered:
-		m.Fresh = p.fresh()
-		return m
-	case mirror.UnregisterAnswered:
-		m.Fresh = p.fresh()
-		return m
-	case mirror.SupersedeAnswered:
-		m.Fresh = p.fresh()
-		return m
-	case mirror.ReportReset:
-		m.Fresh = p.fresh()
-		return m
-	case mirror.RecoverTopics:
-		m.Fresh = p.fresh()
-		return m
-	default:
-		return cmd
-	}
+	return orders.Local{Fresh: p.fresh, Topic: p.localTopic}.Fill(cmd)
 }
 
 // fresh draws an incarnation.
@@ -293,23 +262,11 @@ func (p *process) fresh() (i core.Incarnation) {
 }
 
 func (p *process) localTopic(source mirror.SourceTopic) mirror.LocalTopic {
-	t, exists := p.newest.TopicNamed(source.Name)
-	if !exists {
-		t, exists = p.newest.Topic(source.ID)
-	}
-	local := mirror.LocalTopic{State: image.MirrorNone}
-	id := source.ID
-	if exists {
-		id = t.ID
-		local.Exists, local.ID, local.Name = true, t.ID, t.Name
-		for i := range t.Partitions {
-			if r := p.leader(core.PartitionID{Topic: t.ID, Index: int32(i)}); r != nil {
-				local.Records += int64(r.view.LEO - r.view.LogStart)
-			}
+	return orders.LocalTopic(p.newest, source, func(id core.PartitionID) int64 {
+		r := p.leader(id)
+		if r == nil {
+			return 0
 		}
-	}
-	if m, mirrored := p.newest.Mirrors[id]; mirrored {
-		local.Mirror, local.State = m.Mirror, m.State
-	}
-	return local
+		return int64(r.view.LEO - r.view.LogStart)
+	})
 }

@@ -43,12 +43,13 @@ type process struct {
 	fetchers     map[core.MirrorName]*mirrorRun
 	outlets      map[core.MirrorName]*outlet
 	inlet        *inlet
+	sent         map[command]*sent
 	ids          idBlock
 }
 
 func newProcess(s *site) *process {
 	p := &process{site: s, began: s.world.now, life: s.lives, newest: image.Empty(), mirrors: map[core.MirrorName]*mirrorActor{},
-		known: map[core.PartitionID]*known{}, highest: map[int32]int64{}, fetchers: map[core.MirrorName]*mirrorRun{}, outlets: map[core.MirrorName]*outlet{}}
+		known: map[core.PartitionID]*known{}, highest: map[int32]int64{}, fetchers: map[core.MirrorName]*mirrorRun{}, outlets: map[core.MirrorName]*outlet{}, sent: map[command]*sent{}}
 	for i := range s.volumes {
 		p.brokers = append(p.brokers, newBroker(p, core.ReplicaID(i+1), s.volumes[i]))
 	}

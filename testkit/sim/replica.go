@@ -31,6 +31,7 @@ type replica struct {
 	gates highwater.PublishGates
 	floor *highwater.PublishFloor
 
+	lagging   map[core.ReplicaID]lag // followers whose question this leader's next view may answer
 	sentEpoch core.LeaderEpoch
 	early     map[core.ReplicaID]partition.JoinLeader
 	notBefore core.LeaderEpoch
@@ -46,7 +47,7 @@ const (
 func newReplica(b *broker, id core.PartitionID) *replica {
 	p := b.home
 	name := partitionStream(id, b.id)
-	r := &replica{id: id, broker: b, log: b.disk.stream(name), known: p.knownOf(id), sentEpoch: core.NoEpoch, early: map[core.ReplicaID]partition.JoinLeader{},
+	r := &replica{id: id, broker: b, log: b.disk.stream(name), known: p.knownOf(id), sentEpoch: core.NoEpoch, early: map[core.ReplicaID]partition.JoinLeader{}, lagging: map[core.ReplicaID]lag{},
 		view:  partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch},
 		gates: highwater.PublishGates{Epoch: core.NoEpoch}}
 	o := p.site.world.oracle
@@ -211,6 +212,12 @@ func (r *replica) publishView(v partition.View) {
 	}
 	r.broker.home.site.world.oracle.view(r, r.view, v)
 	r.view = v
+	for _, id := range sortedKeys(r.lagging) {
+		if asked := r.lagging[id]; !orders.Ahead(asked.question, v) {
+			delete(r.lagging, id)
+			asked.follower.broker.io.post(func() { asked.follower.catchUp(asked.question) })
+		}
+	}
 	r.reportFence()
 }
 
@@ -267,12 +274,25 @@ func (r *replica) reportDurable(e partition.ReportDurable) {
 	}
 }
 
+// lag is a question that waits at a leader, as in actors/broker.
+type lag struct {
+	follower *replica
+	question partition.ReadLeaderLog
+}
+
 func (r *replica) catchUp(e partition.ReadLeaderLog) {
 	leader := r.broker.home.replica(e.Leader, r.id)
-	if leader == nil || !leader.view.IsLeader || leader.view.Epoch != e.Epoch {
+	if leader == nil {
 		return
 	}
 	v := leader.view
+	if orders.Ahead(e, v) {
+		leader.lagging[r.broker.id] = lag{r, e}
+		return
+	}
+	if !v.IsLeader || v.Epoch != e.Epoch {
+		return
+	}
 	r.partition.tell(partition.Replicate{From: e.Leader, Epoch: e.Epoch, Term: e.Term, HW: v.HW, LogStart: v.LogStart, Adopted: v.Adopted,
 		Batches: leader.log.read(e.From, v.LEO, catchUpBytes)})
 }
