@@ -22,6 +22,7 @@ type attempt struct {
 	answers int
 	weak    partition.WeakAcks
 	epoch   core.LeaderEpoch // in which its leader gated then; NoEpoch: it did not
+	gates   []highwater.GateState
 }
 
 // begins notes a request at its broker.
@@ -29,7 +30,7 @@ func (o *oracle) begins(a *attempt, id core.PartitionID) {
 	a.sent, a.epoch = o.world.now, core.NoEpoch
 	a.weak = o.world.options.Topics[id.Topic[1]-1].Weak
 	if r := a.leader.replicas[id]; r != nil && r.view.IsLeader && r.gates.Epoch == r.view.Epoch && len(r.gates.Gates) > 0 {
-		a.epoch = r.view.Epoch
+		a.epoch, a.gates = r.view.Epoch, r.gates.Gates
 	}
 	a.one.open++
 }
@@ -83,10 +84,22 @@ func (o *oracle) granted(a *attempt, r *replica, one batch.Batch, base core.Offs
 		return a.acks
 	}
 	now := highwater.Describe(r.highwater.state)
-	if !now.Leading || now.Epoch != a.epoch || len(now.Gates.Gates) == 0 {
+	if !now.Leading || now.Epoch != a.epoch || !a.gatedSince(now.Gates.Gates) {
 		return a.acks
 	}
 	return o.grantedWeakly(a, r, core.Offset(base)+core.Offset(one.LastOffsetDelta))
+}
+
+// gatedSince says that one registration gated all the time: between two of them a batch is appended as if there were none.
+func (a *attempt) gatedSince(now []highwater.GateState) bool {
+	for _, g := range now {
+		for _, was := range a.gates {
+			if g.Key == was.Key && g.Epoch == was.Epoch {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (o *oracle) grantedWeakly(a *attempt, r *replica, last core.Offset) int16 {
