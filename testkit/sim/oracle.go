@@ -380,22 +380,3 @@ func (o *oracle) view(r *replica, before, now partition.View) {
 		o.world.viewed = append(o.world.viewed, r)
 	}
 }
-
-// viewsHold compares what is shown with what is on disk, at the end of an event: views of before and after a
-// truncation are released together when one sync covers both, and the last one counts.
-func (o *oracle) viewsHold() {
-	for _, r := range o.world.viewed {
-		r.viewed = false
-		if r.broker.home.dead || r.broker.lost != nil {
-			continue
-		}
-		end := core.Offset(0)
-		if n := len(r.log.disk); n > 0 {
-			end = core.Offset(r.log.disk[n-1].LastOffset()) + 1
-		}
-		if r.view.LEO > max(end, r.view.LogStart) {
-			o.world.found("I26", "%s shows LEO %d, its disk ends at %d", r.partition.spec.id, r.view.LEO, end)
-		}
-	}
-	o.world.viewed = o.world.viewed[:0]
-}
