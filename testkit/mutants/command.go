@@ -95,7 +95,11 @@ func (r *run) entry(e Entry, listOnly bool) (survived []string, err error) {
 	}
 	for _, s := range e.Switches {
 		if listOnly {
-			line(s, "", "", "")
+			if _, name, _ := strings.Cut(s, "."); Masked[name] != "" {
+				line(s, "", "", "not by the simulation: "+Masked[name])
+			} else {
+				line(s, "", "", "")
+			}
 			continue
 		}
 		kills, err := r.try(s)

@@ -31,6 +31,27 @@ func TestEveryFindingHasARow(t *testing.T) {
 	}
 }
 
+func TestAMaskedRuleIsARule(t *testing.T) {
+	switches, err := Switches(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, r := range switches {
+		known[r.Switch] = true
+	}
+	for name, why := range Masked {
+		if !known[name] || why == "" || slices.Contains(bySeeds, name) {
+			t.Errorf("%s: no switch, no reason, or the simulation notices it", name)
+		}
+	}
+	for _, name := range bySeeds {
+		if !known[name] {
+			t.Errorf("no switch %s", name)
+		}
+	}
+}
+
 func TestEveryRowIsAnswered(t *testing.T) {
 	switches, err := Switches(root(t))
 	if err != nil {

@@ -98,7 +98,10 @@ func (e *explored) Kill(r rules.Rule) (string, time.Duration, error) {
 type simulated struct{ *lazyHunt }
 
 // bySeeds are rules that the first seeds of the simulation notice when they are off.
-var bySeeds = []string{"confirmPastLastOffset", "duplicateWaitsForOriginal", "reportOnlyDurable", "syncFetchWhileGated", "unknownBlocks"}
+var bySeeds = []string{
+	"confirmPastLastOffset", "duplicateWaitsForOriginal", "freezeUnderMinISR", "removalCountsWhenCommitted", "reportOnlyDurable",
+	"requireExactSourceEpoch", "syncFetchWhileGated", "unknownBlocks",
+}
 
 func (*simulated) Name() string { return "sim" }
 

@@ -13,10 +13,11 @@ import (
 // faults is the plan of a run: every fault has a name of its own, so that a failing run can be tried again
 // without it.
 type faults struct {
-	world *world
-	plan  []planned
-	done  map[string]int // injected, by kind
-	armed []planned      // faults that wait for their window
+	world    *world
+	plan     []planned
+	done     map[string]int // injected, by kind
+	armed    []planned      // faults that wait for their window
+	laggards []*laggard
 }
 
 // planned is one fault. What it hits is drawn from a stream of its name when it happens.
@@ -114,6 +115,8 @@ func (f *faults) inject(p planned) {
 		f.usurp(r, s)
 	case "isr-window":
 		f.armed = append(f.armed, p)
+	case "isr-removal":
+		f.lag(r, s)
 	case "clock-step":
 		s.offset += within(r, 1, 30_000)
 	case "release":

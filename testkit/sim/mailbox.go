@@ -10,6 +10,7 @@ type mailbox struct {
 	due   bool // a step is scheduled
 	next  func()
 	slow  int64 // ns: until then every step of it is late (a starved actor)
+	stuck int64 // ns: until then it takes none
 }
 
 func (p *process) newMailbox(name string) *mailbox {
@@ -46,6 +47,11 @@ func (m *mailbox) step() {
 	case p.pausedUntil > p.site.world.now: // the whole process stands still
 		m.due = true
 		p.site.world.after(p.pausedUntil-p.site.world.now, m.next)
+		return
+	}
+	if w := p.site.world; m.stuck > w.now {
+		m.due = true
+		w.after(min(m.stuck-w.now, 100*ms), m.next)
 		return
 	}
 	message := m.queue[m.first]

@@ -331,6 +331,10 @@ func (o *oracle) highwaterEvent(r *replica, ev highwater.Event) {
 		if v := invariants.HighWatermarkKept(r.highwater.spec.id, e.From, e.To); v != nil {
 			o.world.found(v.ID, "%s", v.Text)
 		}
+		// A destination that opens counts what all its electable replicas hold, however few they are (R8).
+		if p, known := r.broker.home.newest.Partition(r.id); known && site == 0 && len(e.Replicas) < int(p.MinISR) {
+			o.world.found("I06", "HW of %s moved to %d on %d replicas, below min.insync.replicas %d", r.highwater.spec.id, e.To, len(e.Replicas), p.MinISR)
+		}
 		gates := uint8(0)
 		for _, g := range e.Gates {
 			if g.Floor == core.Unknown {

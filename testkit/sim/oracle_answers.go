@@ -44,7 +44,7 @@ func (a *attempt) waits(id core.PartitionID) bool {
 	if a.home.dead || a.home.pausedUntil > a.sent || a.leader.disk.slow > a.sent || a.leader.lost != nil {
 		return false
 	}
-	return r == nil || r.partition.box.slow <= a.sent && r.highwater.box.slow <= a.sent
+	return r == nil || max(r.partition.box.slow, r.partition.box.stuck) <= a.sent && r.highwater.box.slow <= a.sent
 }
 
 // overdue is I10, timeoutMs + 1 s after a request came: it was answered, once. One whose machine was slow gets more time.

@@ -313,7 +313,10 @@ func (r *replica) performHighWatermark(f highwater.Effect) {
 	case highwater.ChangeAdmission:
 		r.partition.tell(partition.AdmissionChanged{Epoch: e.Epoch, Code: e.Code, Text: e.Text, Gated: e.Gated, Closed: e.Closed, R: e.R, H: e.H})
 	case highwater.ProposeISR:
-		p.controller.tell(controller.ChangeISR{ID: r.id, Leader: r.broker.id, Epoch: e.Epoch, PartitionEpoch: e.PartitionEpoch, ISR: e.ISR})
+		change := controller.ChangeISR{ID: r.id, Leader: r.broker.id, Epoch: e.Epoch, PartitionEpoch: e.PartitionEpoch, ISR: e.ISR}
+		if !p.site.world.faults.removing(r, change) {
+			p.controller.tell(change)
+		}
 	case highwater.PublishFloor:
 		r.floor = &e
 		p.site.world.oracle.floorStated(r, e)

@@ -97,7 +97,7 @@ func (w *world) heal() {
 		}
 		p.pausedUntil = 0
 		for _, b := range p.boxes {
-			b.slow = 0
+			b.slow, b.stuck = 0, 0
 		}
 		for _, b := range p.brokers {
 			b.feed.hold(false)

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 
+	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 )
 
@@ -44,4 +46,65 @@ func (f *faults) window(p *process, before *image.Image, facts []image.Fact) {
 		})
 		return
 	}
+}
+
+// laggard is a follower whose actor stands still, so that its leader will propose an ISR without it.
+type laggard struct {
+	follower *replica
+	held     int64 // how long the proposal is under way; then the leader stops
+}
+
+// lag makes a follower lag for longer than an ISR bears (F58, model Z1).
+func (f *faults) lag(r *rand.Rand, s *site) {
+	if chance(r, 0.5) {
+		s = f.world.sites[0]
+	}
+	home := s.alive()
+	if home == nil || !home.ready || f.running(home) < 2 {
+		return
+	}
+	var list []*replica
+	for _, b := range home.brokers {
+		for _, id := range sortedPartitions(b.replicas) {
+			if p, known := home.newest.Partition(id); known && b.running && b.lost == nil && p.Leader != b.id && slices.Contains(p.ISR, b.id) {
+				list = append(list, b.replicas[id])
+			}
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	one := &laggard{follower: pick(r, list), held: logUniform(r, 20*ms, 2*sec)}
+	one.follower.partition.box.stuck = f.world.now + 15*sec
+	f.laggards = append(f.laggards, one)
+	f.world.say("%s: %s of %s stands still", s.id, one.follower.id, one.follower.broker.name())
+}
+
+// removing holds a proposal back that takes a laggard out of the ISR, until its leader has stopped: whoever counted the
+// laggard as gone has acknowledged what its successor lacks.
+func (f *faults) removing(leader *replica, change controller.ChangeISR) bool {
+	at := slices.IndexFunc(f.laggards, func(l *laggard) bool {
+		return l.follower.id == leader.id && l.follower.broker.home == leader.broker.home && !slices.Contains(change.ISR, l.follower.broker.id)
+	})
+	if at < 0 || f.world.healed {
+		return false
+	}
+	one, home := f.laggards[at], leader.broker.home
+	f.laggards = slices.Delete(f.laggards, at, at+1)
+	f.world.say("%s: the proposal of ISR %v of %s is under way", home.site.id, change.ISR, leader.id)
+	f.world.after(one.held, func() {
+		one.follower.partition.box.stuck = 0
+		if home.dead {
+			return
+		}
+		if leader.broker.running && leader.broker.lost == nil && f.running(home) > 1 && !f.world.healed {
+			f.stopBrokerOf(stream(f.world.seed, "removal/%s/%d", leader.id, f.world.now), home, leader.broker)
+		}
+		f.world.after(ms, func() {
+			if !home.dead {
+				home.controller.tell(change)
+			}
+		})
+	})
+	return true
 }
