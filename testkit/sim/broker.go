@@ -24,6 +24,7 @@ type broker struct {
 	feed     *feed
 	io       *mailbox // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	running  bool
+	stops    int // under way: replicas of theirs are still closing
 	lost     error
 	replicas map[core.PartitionID]*replica
 	dropping map[core.PartitionID]int
@@ -176,11 +177,13 @@ func (p *process) fence(id core.ReplicaID, text string, reply func(any)) {
 // are those of survivors that hear nothing more from the broker.
 func (b *broker) stop(done func()) {
 	b.running = false
+	b.stops++
 	list := b.replicas
 	b.replicas = map[core.PartitionID]*replica{}
 	left := len(list) + 1
 	closed := func() {
 		if left--; left == 0 {
+			b.stops--
 			b.home.fence(b.id, "stopped by an operator", func(any) { done() })
 		}
 	}
@@ -193,6 +196,10 @@ func (b *broker) stop(done func()) {
 // restart is clusterctl brokers start: a lost volume is opened again first, once nothing stands on it.
 func (b *broker) restart() {
 	b.io.post(func() {
+		if b.stops > 0 { // two actors must not stand on one stream
+			b.home.wake(b.home.mono()+10*ms, b.restart)
+			return
+		}
 		if b.lost == nil {
 			b.comeBack()
 			return
