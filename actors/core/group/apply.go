@@ -16,11 +16,13 @@ func apply(s *State, ev Event) {
 		s.age = max(s.age, ev.Age)
 	case OffsetsStored:
 		c := s.hard(ev.Group)
+		stored := map[position]bool{}
 		for _, o := range ev.Offsets {
 			s.put(c, o)
-			s.overtake(ev.Group, o)
+			stored[position{o.Topic, o.Partition}] = true
 			s.age = max(s.age, o.Age)
 		}
+		s.overtake(ev.Group, stored)
 	case TxnOffsetsStored:
 		s.storePending(ev)
 		for _, o := range ev.Offsets {
@@ -30,10 +32,12 @@ func apply(s *State, ev Event) {
 		s.settlePending(ev)
 	case OffsetsRemoved:
 		c := s.hard(ev.Group)
+		gone := map[position]bool{}
 		for _, p := range ev.Positions {
 			s.removeOffset(c, position{p.Topic, p.Partition})
-			s.drop(ev.Group, func(r TxnOffsetRecord) bool { return r.at() == position{p.Topic, p.Partition} })
+			gone[position{p.Topic, p.Partition}] = true
 		}
+		s.overtake(ev.Group, gone)
 	case GroupDeleted:
 		s.drop(ev.Group, func(TxnOffsetRecord) bool { return true })
 		if c := s.groups[ev.Group]; c != nil {

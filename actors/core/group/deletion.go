@@ -37,7 +37,7 @@ func (s *State) deleteOffsets(c DeleteOffsets, now int64) outcome {
 		return out
 	}
 	ev := OffsetsRemoved{Group: c.Group}
-	subscribed := s.subscribed(c.Group, l)
+	subscribed, held := s.subscribed(c.Group, l), s.unstable(c.Group)
 	taken := map[position]bool{}
 	for i, p := range c.Positions {
 		if subscribed(p.Topic) {
@@ -48,7 +48,7 @@ func (s *State) deleteOffsets(c DeleteOffsets, now int64) outcome {
 		if s.groups[c.Group] == nil || taken[at] {
 			continue
 		}
-		if _, stored := s.groups[c.Group].offsets[at]; stored || s.unstable(c.Group, at) {
+		if _, stored := s.groups[c.Group].offsets[at]; stored || held(at) {
 			taken[at] = true
 			ev.Positions = append(ev.Positions, p)
 		}

@@ -115,9 +115,10 @@ func (s *State) fetch(c OffsetFetch) outcome {
 			return oc
 		}
 	}
+	open := s.unstable(c.Group)
 	if c.Topics == nil {
 		for _, o := range stored.sorted() {
-			if c.RequireStable && s.unstable(c.Group, position{o.Topic, o.Partition}) {
+			if c.RequireStable && open(position{o.Topic, o.Partition}) {
 				out.Offsets = append(out.Offsets, unstable(o.Topic, o.Partition))
 				continue
 			}
@@ -126,7 +127,7 @@ func (s *State) fetch(c OffsetFetch) outcome {
 	}
 	for _, t := range c.Topics {
 		for _, p := range t.Partitions {
-			if c.RequireStable && s.unstable(c.Group, position{t.Topic, p}) {
+			if c.RequireStable && open(position{t.Topic, p}) {
 				out.Offsets = append(out.Offsets, unstable(t.Topic, p))
 				continue
 			}

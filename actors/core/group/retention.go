@@ -47,11 +47,11 @@ func (s *State) expireGroup(name string, now core.Now, age int64) []Event {
 	c, l := s.groups[name], s.current(name, now.Mono)
 	var events []Event
 	gone := OffsetsRemoved{Group: name, Expired: true}
-	subscribed := s.subscribed(name, l)
+	subscribed, held := s.subscribed(name, l), s.unstable(name)
 	if l.mayExpire() {
 		for _, o := range c.sorted() {
 			if c.over(l, o, age, s.settings.RetentionMs) && !(keepSubscribedOffsets && subscribed(o.Topic)) &&
-				!s.unstable(name, position{o.Topic, o.Partition}) {
+				!held(position{o.Topic, o.Partition}) {
 				gone.Positions = append(gone.Positions, PositionRecord{Topic: o.Topic, Partition: o.Partition})
 			}
 		}

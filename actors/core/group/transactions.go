@@ -128,9 +128,17 @@ func (s *State) endTxn(c EndTxnOffsets) outcome {
 
 func (r TxnOffsetRecord) at() position { return position{r.Offset.Topic, r.Offset.Partition} }
 
-// unstable reports whether a transaction may still change a position.
-func (s *State) unstable(group string, at position) bool {
-	return pendingUntilTheEnd && slices.ContainsFunc(s.pending[group], func(r TxnOffsetRecord) bool { return r.at() == at })
+// unstable makes the question whether a transaction may still change a position. It is asked for every position of a
+// request, and transactions may hold as many.
+func (s *State) unstable(group string) func(position) bool {
+	if !pendingUntilTheEnd || len(s.pending[group]) == 0 {
+		return func(position) bool { return false }
+	}
+	held := make(map[position]bool, len(s.pending[group]))
+	for _, r := range s.pending[group] {
+		held[r.at()] = true
+	}
+	return func(at position) bool { return held[at] }
 }
 
 func unstable(topic string, partition int32) FetchedOffset {
@@ -140,48 +148,53 @@ func unstable(topic string, partition int32) FetchedOffset {
 func (s *State) storePending(ev TxnOffsetsStored) {
 	c := s.hard(ev.Group)
 	var list []TxnOffsetRecord
+	stored := map[position]bool{}
 	for _, o := range ev.Offsets {
 		if !pendingUntilTheEnd {
 			s.put(c, o)
 			continue
 		}
-		s.drop(ev.Group, func(r TxnOffsetRecord) bool {
-			return r.ProducerID == ev.ProducerID && r.at() == position{o.Topic, o.Partition}
-		})
+		stored[position{o.Topic, o.Partition}] = true
 		list = append(list, TxnOffsetRecord{ProducerID: ev.ProducerID, Offset: o})
 	}
+	s.drop(ev.Group, func(r TxnOffsetRecord) bool { return r.ProducerID == ev.ProducerID && stored[r.at()] })
 	s.hold(ev.Group, list)
 }
 
 // settlePending takes the positions of a committed transaction into the group, or forgets those of an aborted one. One
 // that was stored before another of the same position, and whose transaction ends later, is older and does not count.
 func (s *State) settlePending(ev TxnOffsetsSettled) {
-	held := s.pending[ev.Group]
-	ended := func(r TxnOffsetRecord) bool { return r.ProducerID == ev.ProducerID }
-	var gone []TxnOffsetRecord
-	for i, r := range held {
-		switch {
-		case !ended(r):
-			newer := func(o TxnOffsetRecord) bool { return ended(o) && o.at() == r.at() }
-			if ev.Commit && slices.ContainsFunc(held[i+1:], newer) {
-				gone = append(gone, r)
+	type held struct {
+		producer int64
+		at       position
+	}
+	newest := map[position]int{} // of the transaction that ended: where its last one of a position is
+	for i, r := range s.pending[ev.Group] {
+		if r.ProducerID == ev.ProducerID {
+			newest[r.at()] = i
+		}
+	}
+	older := map[held]bool{}
+	for i, r := range s.pending[ev.Group] {
+		if r.ProducerID == ev.ProducerID {
+			if ev.Commit {
+				s.put(s.hard(ev.Group), r.Offset)
 			}
-		case ev.Commit:
-			s.put(s.hard(ev.Group), r.Offset)
-			gone = append(gone, r)
-		default:
-			gone = append(gone, r)
+			continue
+		}
+		if last, is := newest[r.at()]; is && ev.Commit && last > i {
+			older[held{r.ProducerID, r.at()}] = true
 		}
 	}
 	s.drop(ev.Group, func(r TxnOffsetRecord) bool {
-		return slices.ContainsFunc(gone, func(o TxnOffsetRecord) bool { return o.ProducerID == r.ProducerID && o.at() == r.at() })
+		return r.ProducerID == ev.ProducerID || older[held{r.ProducerID, r.at()}]
 	})
 }
 
-// overtake forgets what transactions hold of a position that was committed plainly since.
-func (s *State) overtake(group string, o OffsetRecord) {
+// overtake forgets what transactions hold of positions that were committed plainly, or deleted, since.
+func (s *State) overtake(group string, at map[position]bool) {
 	if len(s.pending[group]) > 0 {
-		s.drop(group, func(r TxnOffsetRecord) bool { return r.at() == position{o.Topic, o.Partition} })
+		s.drop(group, func(r TxnOffsetRecord) bool { return at[r.at()] })
 	}
 }
 

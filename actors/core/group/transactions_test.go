@@ -146,3 +146,36 @@ func TestOffsetsOfTransactionsAreBounded(t *testing.T) {
 		t.Fatalf("after the end of the transaction: %v", code)
 	}
 }
+
+// A request may name as many positions as transactions hold: 30,000 of each
+// took longer than 90 s, for every group of the shard, when each was compared with each.
+func TestManyPositionsOfManyTransactions(t *testing.T) {
+	const n = 30_000
+	w := newWorld(t)
+	w.settings.MaxShardBytes = 1 << 30
+	w.do(Resume{Settings: w.settings})
+	var offsets []OffsetToCommit
+	var positions []PositionRecord
+	asked := TopicPartitions{Topic: "t"}
+	for p := range int32(n) {
+		offsets = append(offsets, OffsetToCommit{Topic: "t", Partition: p, Offset: 1, LeaderEpoch: core.NoEpoch})
+		positions = append(positions, PositionRecord{Topic: "t", Partition: p})
+		asked.Partitions = append(asked.Partitions, p)
+	}
+	for pid := range int64(3) {
+		w.do(TxnOffsetCommit{Ref: 1, Group: "g", ProducerID: pid, Generation: -1, Offsets: offsets})
+	}
+	for _, o := range w.do(OffsetFetch{Ref: 1, Group: "g", RequireStable: true, Topics: []TopicPartitions{asked}})[0].(OffsetsFetched).Offsets {
+		if o.Code != perr.UnstableOffsetCommit {
+			t.Fatalf("%+v", o)
+		}
+	}
+	w.do(EndTxnOffsets{Ref: 1, Group: "g", ProducerID: 1, Commit: true})
+	if left := len(w.s.pending["g"]); left != n {
+		t.Fatalf("%d positions are held after the second of three transactions", left)
+	}
+	w.do(DeleteOffsets{Ref: 1, Group: "g", Positions: positions})
+	if len(w.s.pending["g"]) != 0 || len(w.s.groups["g"].offsets) != 0 {
+		t.Fatalf("%d held, %d stored after all were deleted", len(w.s.pending["g"]), len(w.s.groups["g"].offsets))
+	}
+}
