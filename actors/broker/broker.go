@@ -26,6 +26,7 @@ type Broker struct {
 	store    journal.Volume
 	lost     error // what poisoned the volume
 	replicas map[core.PartitionID]*Replica
+	stopping sync.WaitGroup           // stops whose replicas are still closing: their names and streams are taken
 	dropping map[core.PartitionID]int // drops under way: a name and a stream are free when they are durable
 }
 

@@ -19,6 +19,7 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 		return
 	}
 	b.mu.Lock()
+	b.stopping.Add(1)
 	b.running = false
 	replicas := b.replicas
 	b.replicas = map[core.PartitionID]*Replica{}
@@ -28,6 +29,7 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 	closed := func() {
 		if left.Add(-1) == 0 {
 			c.fence(id, text, reply)
+			b.stopping.Done()
 		}
 	}
 	for _, r := range replicas {
@@ -60,6 +62,7 @@ func (c *Cluster) startBroker(id core.ReplicaID, reply func(any)) {
 		return
 	}
 	b.io.Post(func() {
+		b.stopping.Wait()
 		lossy, err := b.reopen()
 		if err != nil {
 			reply(controller.Done{Code: perr.KafkaStorageError, Text: err.Error()})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
@@ -194,12 +195,36 @@ func TestProducerIDsAreDrawnOnceAlsoOverARestart(t *testing.T) {
 	}
 }
 
+// A start in the middle of a stop: the replicas still had their names and streams, and the broker, with its lock held,
+// waited for ever for a second actor on one of them.
+func TestAStartWaitsForTheStopThatIsUnderWay(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	r.mustAck(r.leader(id), "before")
+	stopped := make(chan any, 10)
+	for range cap(stopped) {
+		old := r.leader(id).Broker()
+		r.StopBroker(old, func(a any) { stopped <- a })
+		r.command(r.StartBroker, old)
+		if done, ok := (<-stopped).(controller.Done); !ok || done.Code != 0 {
+			t.Fatalf("stop: %+v", done)
+		}
+		r.eventually("the ISR is whole again", func() bool { return len(r.isr(id)) == 3 })
+	}
+	r.mustAck(r.leader(id), "after")
+}
+
 // command runs StopBroker or StartBroker to its end.
 func (r *rig) command(f func(core.ReplicaID, func(any)), id core.ReplicaID) {
 	r.t.Helper()
 	answer := make(chan any, 1)
 	f(id, func(a any) { answer <- a })
-	if done, ok := (<-answer).(controller.Done); !ok || done.Code != 0 {
-		r.t.Fatalf("broker %d: %+v", id, done)
+	select {
+	case a := <-answer:
+		if done, ok := a.(controller.Done); !ok || done.Code != 0 {
+			r.t.Fatalf("broker %d: %+v", id, a)
+		}
+	case <-time.After(time.Minute):
+		r.t.Fatalf("broker %d: no answer for a minute", id)
 	}
 }
