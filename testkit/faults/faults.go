@@ -81,6 +81,8 @@ type run struct {
 	faults       map[string]int
 	answers      map[string]int
 	bounds       bounds
+	still        stillness
+	excused      int // answers not judged
 }
 
 func (r *run) start() {
@@ -101,6 +103,9 @@ func (r *run) start() {
 		d.CreateMirror(r.job, m, r.source, "bootstrap.servers", lanes[i].Bootstrap(), "fetch.backoff.ms", "100")
 		d.StartSync(r.job, m, topic)
 		d.AwaitSync(r.job, m, topic)
+	}
+	if err := r.still.watch(r.job.TempDir(), r.job.Context().Done()); err != nil {
+		r.job.Fatalf("watch the disk: %v", err)
 	}
 	r.load = r.source.ProduceAt(r.job, r.Rate, topic)
 	r.load.AwaitMore(r.job, 100)
@@ -179,6 +184,9 @@ func (r *run) settle() {
 		r.load.Check(r.job, r.destinations[m])
 	}
 	r.found()
+	if r.excused > 5+r.probed/100 {
+		r.job.Errorf("%d of %d answers came while the machine stood still: it is too slow, or too busy, to judge by", r.excused, r.probed)
+	}
 	r.bounds.measure(r)
 	r.bounds.judge(r)
 }

@@ -30,10 +30,9 @@ func (r *run) probe(lasts time.Duration) {
 		a := r.source.Produce(r.job, topic, index, s)
 		took := time.Since(began)
 		verdict, why := judge(version, a, r.now)
-		if why != "" && took > s.Timeout && a.Code != perr.None {
-			// An answer is due before the time-out (R10). One that is late says that the machine stood still, and then
-			// anybody may be behind. How many there are, the table says.
-			verdict, why = verdict+", late on a busy machine", ""
+		if why != "" && a.Code != perr.None && r.stoodStill(a, s.Timeout, began, took) {
+			verdict, why = verdict+", on a machine that stood still", ""
+			r.excused++
 		}
 		r.answers[fmt.Sprintf("produce v%d: %s", version, verdict)]++
 		if why != "" {
@@ -58,6 +57,16 @@ func (r *run) probe(lasts time.Duration) {
 		default:
 		}
 	}
+}
+
+// stoodStill reports whether the machine, and nobody's fault, may have made a mirror the slowest: the answer is late, which
+// it never is by itself (R10), or the disk they all share took a good part of the time for one small write. An ack passes
+// a disk three times. How many are excused, the table says, and settle bounds it.
+func (r *run) stoodStill(a dc.Answer, timeout time.Duration, began time.Time, took time.Duration) bool {
+	if took > timeout {
+		return true
+	}
+	return mirrorBehind.MatchString(a.Text) && r.still.longest(began, began.Add(took)) > timeout/4
 }
 
 // found holds every refusal that named an offset against the log: the record must be where it was said to be.
