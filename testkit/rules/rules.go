@@ -31,7 +31,7 @@ type Rule struct{ Ruling, Switch, Package string }
 
 // Required lists the rulings of the protocol that must have a switch somewhere in the tree.
 var Required = []string{"R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R13", "R14",
-	"C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C13"}
+	"C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C12", "C13"}
 
 var kept = regexp.MustCompile(`(\w+)\s*=\s*rules\.Kept\("([A-Z]+)(\d+) (\w+)"\)`)
 

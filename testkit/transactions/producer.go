@@ -73,7 +73,15 @@ func (p *producer) once(ctx context.Context, cl *kgo.Client, n int) bool {
 	for i := range t.values {
 		cl.Produce(ctx, &kgo.Record{Topic: topics[i%len(topics)], Value: fmt.Appendf(nil, "%s%d", t.name, i)}, first.Promise())
 	}
-	failed := first.Err() != nil
+	produced := make(chan error, 1)
+	go func() { produced <- first.Err() }()
+	failed := false
+	select {
+	case err := <-produced:
+		failed = err != nil
+	case <-ctx.Done(): // records on their way to a server that is gone for good would be waited for as long
+		return false
+	}
 	commit := !failed && p.rng.IntN(3) > 0
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()

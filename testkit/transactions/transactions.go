@@ -26,6 +26,7 @@ type Command struct {
 	Load      time.Duration `default:"3s" help:"Load before each fault, on average."`
 	Producers int           `default:"6" help:"Transactional ids; every second one speaks transaction version 1."`
 	Seed      uint64        `help:"Seed of instants and faults; 0 draws one."`
+	Failover  bool          `help:"Each fault is the death of a source whose topics are mirrored synchronously; what is read is the mirror."`
 	Keep      bool          `help:"Keep the data directory."`
 }
 
@@ -36,10 +37,18 @@ const (
 
 var topics = []string{copyFrom, "payments"}
 
-// Run is one life of a cluster.
+// Run is one life of a cluster, or with Failover several of a source.
 func (c *Command) Run() error {
+	defer binaries.Remove()
+	return c.run()
+}
+
+func (c *Command) run() error {
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
+	}
+	if c.Failover {
+		return c.failovers()
 	}
 	bin, err := binaries.Build()
 	if err != nil {
@@ -85,16 +94,8 @@ func (l *life) live(ctx context.Context) (verdict, error) {
 	}
 	load, stop := context.WithCancel(ctx)
 	defer stop()
-	var writers, copiers sync.WaitGroup
-	var producers []*producer
-	for i := range l.Producers {
-		p := &producer{id: fmt.Sprintf("producer-%d", i), seeds: seeds, rng: rand.New(rand.NewPCG(l.Seed, uint64(i)+2))}
-		if i%2 == 1 {
-			p.opts = append(p.opts, olderClients())
-		}
-		producers = append(producers, p)
-		writers.Go(func() { p.run(load) })
-	}
+	producers, writers := l.write(load, seeds, 0)
+	var copiers sync.WaitGroup
 	copying, stopCopying := context.WithCancel(ctx)
 	defer stopCopying()
 	copiers.Go(func() { (&copier{seeds: seeds}).run(copying) })
@@ -113,7 +114,7 @@ func (l *life) live(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	return judge(producers, seen), nil
+	return judge(producers, seen, false), nil
 }
 
 // settled reads until the copier has caught up with what is committed.
