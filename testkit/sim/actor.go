@@ -367,7 +367,7 @@ func (a *actor[S, C, E, F]) tryClose() {
 
 // replayLaw is I49: what a replay of everything appended makes is what lives now.
 func (a *actor[S, C, E, F]) replayLaw() {
-	if a.state == nil || a.err != nil || a.retired {
+	if a.state == nil || a.err != nil || a.closed { // a stream may be dropped while its actor still closes
 		return
 	}
 	replayed, _ := a.rebuild()
