@@ -24,7 +24,7 @@ type broker struct {
 	feed     *feed
 	io       *mailbox // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	running  bool
-	stops    int // under way: replicas of theirs are still closing
+	stops    int // stops and reopenings under way: replicas of theirs are still closing
 	lost     error
 	replicas map[core.PartitionID]*replica
 	dropping map[core.PartitionID]int
@@ -205,10 +205,12 @@ func (b *broker) restart() {
 			return
 		}
 		list := b.replicas
+		b.stops++
 		b.running, b.replicas = false, map[core.PartitionID]*replica{}
 		left := len(list) + 1
 		closed := func() {
 			if left--; left == 0 {
+				b.stops--
 				b.disk.reopen()
 				b.lost = nil
 				b.io.post(b.comeBack)

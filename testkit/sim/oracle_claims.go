@@ -247,8 +247,9 @@ func (o *oracle) unseen(s *site) string {
 		if t := o.partitions[id]; s.index > 0 && t.gone&siteBit(0) != 0 && t.sites[s.index].forked == core.Unknown {
 			continue // its source has deleted the topic: the rest is shown once the copy is stopped
 		}
-		if p.newest.Sync[id.Topic].Fence.Moved && o.world.faults.done["wipe"] > 0 {
-			continue // the leader that had shown it lost its disk, and the others wait for a mirror that is the primary now
+		source := o.world.sites[0].serving()
+		if source != nil && source.newest.Sync[id.Topic].Fence.Moved && o.world.faults.done["wipe"] > 0 && o.truth(id).follows(s.index) == 0 {
+			continue // the leader that had shown it lost its disk, and the others wait for a mirror that is the primary now; so do their mirrors
 		}
 		for i := range o.partitions[id].acks {
 			a := &o.partitions[id].acks[i]
