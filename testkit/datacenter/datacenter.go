@@ -22,7 +22,7 @@ import (
 
 // Patience bounds every wait. It is long because the machine that runs the tests may be busy; nothing
 // ever waits it out but a failing test.
-const Patience = 40 * time.Second
+const Patience = 100 * time.Second
 
 // Datacenter is one clusterd process with its admin client.
 type Datacenter struct {
