@@ -93,7 +93,7 @@ func (f *faults) removing(leader *replica, change controller.ChangeISR) bool {
 	f.laggards = slices.Delete(f.laggards, at, at+1)
 	f.world.say("%s: the proposal of ISR %v of %s is under way", home.site.id, change.ISR, leader.id)
 	f.world.after(one.held, func() {
-		one.follower.partition.box.stuck = 0
+		one.follower.partition.box.stuck = f.world.now // it stood still until now, as the oracle must know
 		if home.dead {
 			return
 		}
