@@ -35,13 +35,14 @@ func (o *oracle) begins(a *attempt, id core.PartitionID) {
 	a.one.open++
 }
 
-// waits says that nothing was wrong with the machine since the request came, so that it must be answered in time.
+// waits says that nothing was wrong with the machine since the request came, so that it must be answered in time. A sync that
+// a slow disk began goes on for up to ten seconds.
 func (a *attempt) waits(id core.PartitionID) bool {
 	r := a.leader.replicas[id]
 	if w := a.home.site.world; w.healed && a.sent < w.healedAt+15*sec {
 		return false // what stood still then may have its next turn later
 	}
-	if a.home.dead || a.home.pausedUntil > a.sent || a.leader.disk.slow > a.sent || a.leader.lost != nil {
+	if a.home.dead || a.home.pausedUntil > a.sent || a.leader.disk.slow > 0 && a.leader.disk.slow+10*sec > a.sent || a.leader.lost != nil {
 		return false
 	}
 	return r == nil || max(r.partition.box.slow, r.partition.box.stuck) <= a.sent && r.highwater.box.slow <= a.sent
