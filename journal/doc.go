@@ -59,7 +59,7 @@
 // before a segment is recycled. It speaks of its own segment and those below: one that is on it and missing is lost
 // data, one that is not on it is left over. Segments above the newest list are retained, all of them.
 //
-// Keys of the index (see journal/badger): e|stream|seq, l|stream|last, s|stream, g|segment, c. Batches are
+// Keys of the index (see journal/badger): e|stream|seq, l|stream|last, s|stream (with the size of its batches), g|segment, c. Batches are
 // keyed by their last offset only, so that every look-up is one forward seek.
 //
 // Space: a segment counts its live bytes, which says where cleaning looks; what it then gives up was asked frame

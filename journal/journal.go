@@ -69,6 +69,9 @@ type Volume interface {
 	ReadBatches(s Stream, from core.Offset, max int) ([]StoredBatch, error)
 	// FindTimestamp returns the first batch of s with MaxTimestamp >= ts at or above from, if any.
 	FindTimestamp(s Stream, from core.Offset, ts int64) (StoredBatch, bool, error)
+	// Sizes is how many bytes the batches of each stream take that ReadBatches may return: on a disk with their
+	// frames. It may wait for the index to take what is durable.
+	Sizes(streams []Stream) ([]int64, error)
 	// Admit is nil while batches are welcome, ErrFull above the high mark, and the poison of a
 	// poisoned volume. A leader asks before it appends; what was admitted is not refused: where the
 	// disk has no room left after all, what is queued waits until it has.

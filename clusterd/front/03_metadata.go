@@ -229,11 +229,7 @@ func describeTopic(img *image.Image, t *image.Topic, version int16) kmsg.Metadat
 		at := kmsg.NewMetadataResponseTopicPartition()
 		at.Partition, at.Leader, at.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)
 		at.Replicas, at.ISR = replicaIDs(p.Replicas), replicaIDs(p.ISR)
-		for _, id := range p.Replicas {
-			if !img.Brokers[id].Live {
-				at.OfflineReplicas = append(at.OfflineReplicas, int32(id))
-			}
-		}
+		at.OfflineReplicas = offlineReplicas(img, p)
 		// Clients crash or spin on a leader that is not in the list of brokers (compat-H04).
 		if !img.Brokers[p.Leader].Live {
 			at.Leader = int32(core.NoReplica)
@@ -242,6 +238,15 @@ func describeTopic(img *image.Image, t *image.Topic, version int16) kmsg.Metadat
 		out.Partitions = append(out.Partitions, at)
 	}
 	return out
+}
+
+func offlineReplicas(img *image.Image, p image.Partition) (list []int32) {
+	for _, id := range p.Replicas {
+		if !img.Brokers[id].Live {
+			list = append(list, int32(id))
+		}
+	}
+	return list
 }
 
 func liveBrokers(img *image.Image) []image.Broker {

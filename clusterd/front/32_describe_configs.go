@@ -131,7 +131,8 @@ func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setti
 		}
 		var list []setting
 		for _, key := range slices.Sorted(maps.Keys(m.Config)) {
-			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, value: m.Config[key], source: kmsg.ConfigSourceDynamicTopicConfig}
+			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, synonyms: []synonym{{m.Config[key], kmsg.ConfigSourceDynamicTopicConfig}}}
+			s.settle()
 			list = append(list, s)
 		}
 		return list, perr.None, ""

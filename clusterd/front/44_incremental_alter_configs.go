@@ -16,8 +16,8 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// IncrementalAlterConfigs v0–1: settings of topics and groups, and of mirrors under the KIP's resource type 64. Those of brokers are
-// read at start. v1 is flexible. All changes of a resource are made, or none.
+// IncrementalAlterConfigs v0–1: settings of topics, of groups, and of mirrors under the KIP's resource type 64. Those of
+// brokers are read at start. v1 is flexible. All changes of a resource are made, or none.
 
 func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
@@ -104,15 +104,19 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 		answer(perr.InvalidConfig, "topic "+rr.ResourceName+": "+why)
 		return
 	}
-	f.cluster.AlterTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, func(reply any) {
+	f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, answer)
+}
+
+func (f *Front) setTopic(c controller.AlterTopic, answer func(perr.Code, string)) {
+	f.cluster.AlterTopic(c, func(reply any) {
 		switch e := reply.(type) {
 		case controller.Done:
-			if e.Code != perr.None || dryRun {
+			if e.Code != perr.None || c.DryRun {
 				answer(e.Code, e.Text)
 				return
 			}
 			// Whoever asks this broker next sees what was answered.
-			f.whenConfigured(topic.ID, set, func() { answer(perr.None, "") })
+			f.whenConfigured(c, func() { answer(perr.None, "") })
 		case shell.Failed:
 			answer(perr.RequestTimedOut, e.Text)
 		default:
@@ -121,18 +125,22 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 	})
 }
 
-// whenConfigured calls done when this broker's image has the settings, or after a second.
-func (f *Front) whenConfigured(id core.TopicID, set map[string]string, done func()) {
+// whenConfigured calls done when this broker's image has what c made of the settings, or after a second.
+func (f *Front) whenConfigured(c controller.AlterTopic, done func()) {
 	const step, steps = 5 * time.Millisecond, 200
 	var look func(n int)
 	look = func(n int) {
-		t, known := f.broker.Image().Topic(id)
-		there := !known
+		t, known := f.broker.Image().Topic(c.ID)
+		there := true
 		if known {
-			there = true
-			for name, value := range set {
+			for name, value := range c.Set {
 				there = there && t.Config[name] == value
 			}
+			for _, name := range c.Delete {
+				_, left := t.Config[name]
+				there = there && !left
+			}
+			there = there && (!c.Whole || len(t.Config) == len(c.Set))
 		}
 		if there || n == steps {
 			done()

@@ -76,13 +76,15 @@ func (f *Front) alterGroup(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 		answer(perr.InvalidConfig, "group "+rr.ResourceName+": "+why)
 		return
 	}
-	f.cluster.Group(rr.ResourceName, func(ref core.RequestID) group.Command {
-		return group.ConfigureGroup{Ref: ref, Group: rr.ResourceName, Set: set, Delete: deleted, DryRun: dryRun}
-	}, func(reply any) {
-		if c, ok := reply.(group.Configured); ok {
-			answer(c.Code, c.Text)
+	f.setGroup(group.ConfigureGroup{Group: rr.ResourceName, Set: set, Delete: deleted, DryRun: dryRun}, answer)
+}
+
+func (f *Front) setGroup(c group.ConfigureGroup, answer func(perr.Code, string)) {
+	f.cluster.Group(c.Group, func(ref core.RequestID) group.Command { c.Ref = ref; return c }, func(reply any) {
+		if done, ok := reply.(group.Configured); ok {
+			answer(done.Code, done.Text)
 			return
 		}
-		answer(perr.CoordinatorNotAvailable, "the coordinator of group "+rr.ResourceName+" does not answer; try again")
+		answer(perr.CoordinatorNotAvailable, "the coordinator of group "+c.Group+" does not answer; try again")
 	})
 }

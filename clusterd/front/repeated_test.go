@@ -108,6 +108,27 @@ func TestWhatIsAskedAgainIsAnsweredOnce(t *testing.T) {
 			}
 			return r, 5
 		},
+		"DescribeLogDirs": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDescribeLogDirsRequest()
+			for range n {
+				r.Topics = append(r.Topics, kmsg.DescribeLogDirsRequestTopic{Topic: topic, Partitions: make([]int32, 2)})
+			}
+			return r, 3 // from 4 on the answer says how full the disk is
+		},
+		"DescribeTopicPartitions": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrDescribeTopicPartitionsRequest()
+			for range n {
+				r.Topics = append(r.Topics, kmsg.DescribeTopicPartitionsRequestTopic{Topic: topic})
+			}
+			return r, 0
+		},
+		"ListConfigResources": func(n int) (kmsg.Request, int16) {
+			r := kmsg.NewPtrListConfigResourcesRequest()
+			for range n {
+				r.ResourceTypes = append(r.ResourceTypes, int8(kmsg.ConfigResourceTypeTopic))
+			}
+			return r, 1
+		},
 		"DescribeClusterMirrors": func(n int) (kmsg.Request, int16) {
 			r := messages.NewDescribeClusterMirrorsRequest()
 			for range n {

@@ -158,6 +158,15 @@ func (c *change) entry(r *log.Record) error {
 			if err := c.del(offsetKey(r.Stream, r.Entry.Last)); err != nil {
 				return err
 			}
+			st.bytes -= int64(oldBatch.Length)
+		}
+		if add { // the place is taken over, not taken twice
+			switch {
+			case oldBatch != nil:
+				st.bytes -= int64(oldBatch.Length)
+			case other != nil:
+				st.bytes -= int64(other.Pos.Length)
+			}
 		}
 	}
 	inEvents := r.Seq > st.snap || r.Stream.IsLedger()
@@ -174,6 +183,7 @@ func (c *change) entry(r *log.Record) error {
 		if err := c.set(offsetKey(r.Stream, r.Entry.Last), b.encode()); err != nil {
 			return err
 		}
+		st.bytes += int64(r.Pos.Length)
 	}
 	// One frame counts once, however many keys refer to it; what it replaces stops counting.
 	old := oldEvent
@@ -283,6 +293,7 @@ func (c *change) unindex(s journal.Stream, st *state, seq journal.Seq, from, to 
 		if err := c.del(p.k); err != nil {
 			return err
 		}
+		st.bytes -= int64(b.Pos.Length)
 		if b.Seq <= st.snap || b.Seq <= st.drop {
 			c.dead(b.Pos)
 		}

@@ -104,7 +104,7 @@ func decodeBatch(last uint64, b []byte) (Batch, error) {
 	}, nil
 }
 
-const stateLen = 24 + posLen + 1
+const stateLen = 24 + posLen + 1 + 8
 
 func (s *state) encode() []byte {
 	b := make([]byte, 0, stateLen)
@@ -112,10 +112,11 @@ func (s *state) encode() []byte {
 	b = be.AppendUint64(b, uint64(s.snap))
 	b = be.AppendUint64(b, uint64(s.drop))
 	b = appendPos(b, s.snapPos)
+	b = append(b, 0)
 	if s.hasSnap {
-		return append(b, 1)
+		b[len(b)-1] = 1
 	}
-	return append(b, 0)
+	return be.AppendUint64(b, uint64(s.bytes))
 }
 
 func decodeState(b []byte) (*state, error) {
@@ -124,6 +125,6 @@ func decodeState(b []byte) (*state, error) {
 	}
 	return &state{
 		last: journal.Seq(be.Uint64(b)), snap: journal.Seq(be.Uint64(b[8:])), drop: journal.Seq(be.Uint64(b[16:])),
-		snapPos: parsePos(b[24:]), hasSnap: b[24+posLen] == 1,
+		snapPos: parsePos(b[24:]), hasSnap: b[24+posLen] == 1, bytes: int64(be.Uint64(b[25+posLen:])),
 	}, nil
 }

@@ -7,7 +7,7 @@
 //
 //	e|stream|seq   → position of an entry not covered by a snapshot (ledger streams: of every entry)
 //	l|stream|last  → base, seq, position, epoch, timestamp of an indexed batch
-//	s|stream       → highest seq, newest snapshot, newest drop
+//	s|stream       → highest seq, newest snapshot, newest drop, bytes of indexed batches
 //	g|segment      → live bytes and guards
 //	c              → covered index and the chain behind it
 //
@@ -60,6 +60,7 @@ type state struct {
 	snapPos log.Position
 	hasSnap bool
 	drop    journal.Seq // entries at or below are gone
+	bytes   int64       // of the frames of its indexed batches
 }
 
 func (s *state) exists() bool { return s.hasSnap || s.last > s.drop }
@@ -203,6 +204,17 @@ func (x *Index) Last() map[journal.Stream]journal.Seq {
 		last[name] = st.last
 	}
 	return last
+}
+
+// Size is how many bytes the indexed batches of a stream take in the log, frames included. Like Usage it may be short
+// of some after a crash in the middle of a change that took more than one transaction, until the index is made again.
+func (x *Index) Size(s journal.Stream) int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if st := x.streams[s]; st != nil {
+		return st.bytes
+	}
+	return 0
 }
 
 // Usage is what segment n still holds.

@@ -84,6 +84,13 @@ func TestARebuildCountsWhatItPointsTo(t *testing.T) {
 				if err != nil || got != c.batches || len(events) != c.events {
 					t.Fatalf("batches %q, %d events, %v; want %q and %d", got, len(events), err, c.batches, c.events)
 				}
+				sizes, err := x.Resize()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := x.Size(stream); got != sizes[stream] {
+					t.Errorf("%d bytes of batches counted, %d there", got, sizes[stream])
+				}
 				want, err := x.Recount()
 				if err != nil {
 					t.Fatal(err)

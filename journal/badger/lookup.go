@@ -240,6 +240,18 @@ func parseReference(k, v []byte) (r Reference, pos log.Position, err error) {
 	}
 }
 
+// Resize is the bytes of the indexed batches of every stream, counted from scratch: what Size must say.
+func (x *Index) Resize() (map[journal.Stream]int64, error) {
+	sizes := map[journal.Stream]int64{}
+	err := x.each(func(r Reference, pos log.Position) bool {
+		if r.key[0] == 'l' {
+			sizes[r.Stream] += int64(pos.Length)
+		}
+		return true
+	})
+	return sizes, err
+}
+
 // Recount is the live bytes of every segment, counted from scratch: what Usage must say.
 func (x *Index) Recount() (map[uint64]int64, error) {
 	live, seen := map[uint64]int64{}, map[log.Position]bool{}

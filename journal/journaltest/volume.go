@@ -85,6 +85,36 @@ func Volume[V journal.Volume](t *testing.T, fresh func(t *testing.T) Disk[V]) {
 		same(t, Batches(t, v, part, 0, 1<<20), "10-19", "20-29")
 		closed(t, v)
 	})
+	run("the size of a stream is that of the batches that can be read", func(t *testing.T, d Disk[V], v V) {
+		size := func() int64 {
+			sizes, err := v.Sizes([]journal.Stream{part, part + "0"})
+			if err != nil || sizes[1] != 0 {
+				t.Fatalf("sizes %d, %v; the second stream has no batch", sizes, err)
+			}
+			return sizes[0]
+		}
+		want := func(what string, got, least, most int64) {
+			if got < least || got > most {
+				t.Fatalf("%s: %d bytes, want %d to %d", what, got, least, most)
+			}
+		}
+		const frames = 300 // what a disk may add to each batch
+		Append(t, v, part, Batch(0, 9, 5000), Batch(10, 19, 5000), Batch(20, 29, 5000), Batch(30, 39, 5000))
+		want("four batches", size(), 20_000, 20_000+4*frames)
+		Append(t, v, part, Truncate(35), Batch(30, 31, 1000))
+		want("one replaced", size(), 16_000, 16_000+4*frames)
+		Append(t, v, part, Trim(10))
+		for range 2 {
+			want("one trimmed", size(), 11_000, 11_000+3*frames)
+			Settle(t, func(done journal.Done) { v.Snapshot(part, []byte("s"), done) })
+			want("a snapshot later", size(), 11_000, 11_000+3*frames)
+			closed(t, v)
+			v = d.Open(t)
+		}
+		Settle(t, func(done journal.Done) { v.Drop(part, done) })
+		want("dropped", size(), 0, 0)
+		closed(t, v)
+	})
 	run("a snapshot ends the replay of batches but not their reading", func(t *testing.T, d Disk[V], v V) {
 		Append(t, v, part, Batch(0, 9, 100), Batch(10, 19, 100))
 		Settle(t, func(done journal.Done) { v.Snapshot(part, []byte("s"), done) })

@@ -137,6 +137,21 @@ func (j *Journal) FindTimestamp(name journal.Stream, from core.Offset, ts int64)
 	return journal.StoredBatch{}, false, nil
 }
 
+// Sizes implements journal.Volume.
+func (j *Journal) Sizes(names []journal.Stream) ([]int64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	sizes := make([]int64, len(names))
+	for i, name := range names {
+		if s := j.streams[name]; s != nil {
+			for _, b := range s.batches {
+				sizes[i] += int64(len(b.entry.Payload))
+			}
+		}
+	}
+	return sizes, nil
+}
+
 func stored(e core.Entry) journal.StoredBatch {
 	return journal.StoredBatch{
 		Base: e.Base, Last: e.Last, Epoch: e.Epoch, MaxTimestamp: e.MaxTimestamp, Bytes: slices.Clone(e.Payload),

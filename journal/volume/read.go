@@ -61,6 +61,18 @@ func (v *Volume) FindTimestamp(s journal.Stream, from core.Offset, ts int64) (jo
 	return found[0], true, nil
 }
 
+// Sizes implements journal.Volume.
+func (v *Volume) Sizes(streams []journal.Stream) ([]int64, error) {
+	if err := v.behind.drain(); err != nil {
+		return nil, err
+	}
+	sizes := make([]int64, len(streams))
+	for i, s := range streams {
+		sizes[i] = v.index.Size(s)
+	}
+	return sizes, nil
+}
+
 // lookTwice repeats a read once when cleaning moved what it was after (D14).
 func (v *Volume) lookTwice(read func() ([]journal.StoredBatch, error)) ([]journal.StoredBatch, error) {
 	out, err := read()

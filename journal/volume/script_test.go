@@ -169,12 +169,21 @@ func difference(t *testing.T, v, twin journal.Volume) string {
 	return ""
 }
 
-// counted compares the live bytes of segments with a count from scratch.
+// counted compares the live bytes of segments, and those of the batches of streams, with a count from scratch.
 func counted(t *testing.T, v *Volume) {
 	t.Helper()
 	want, err := v.index.Recount()
 	if err != nil {
 		t.Fatal(err)
+	}
+	sizes, err := v.index.Resize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scriptStreams {
+		if got, err := v.Sizes([]journal.Stream{s}); err != nil || got[0] != sizes[s] {
+			t.Fatalf("%s: %d bytes of batches are counted, %d are there (%v)", s, got, sizes[s], err)
+		}
 	}
 	numbers, _ := v.log.Segments()
 	for n := range want {

@@ -16,6 +16,7 @@ type AlterTopic struct {
 	ID     core.TopicID
 	Set    map[string]string
 	Delete []string // back to the broker's value, or the default
+	Whole  bool     // Set is all overrides from now on (AlterConfigs)
 	DryRun bool
 }
 
@@ -29,8 +30,10 @@ func (s *State) alterTopic(c AlterTopic) outcome {
 		return reply(outcome{}, Done{Ref: c.Ref, Code: perr.UnknownTopicOrPartition, Text: fmt.Sprintf("no topic has id %s", c.ID)})
 	}
 	now := map[string]string{}
-	for _, r := range t.settings {
-		now[r.Name] = r.Value
+	if !c.Whole {
+		for _, r := range t.settings {
+			now[r.Name] = r.Value
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
 		if text := CheckTopicSetting(name, c.Set[name]); text != "" {

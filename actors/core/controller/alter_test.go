@@ -42,6 +42,19 @@ func TestTopicSettingsChangeAllOrNone(t *testing.T) {
 	if d := alter(AlterTopic{Delete: []string{"min.insync.replicas"}}); d.Code != 0 || !strings.HasSuffix(shown(), " 2") {
 		t.Errorf("back to the default: %+v, %s", d, shown())
 	}
+	if d := alter(AlterTopic{Whole: true, Set: map[string]string{"retention.ms": "7", "no.such.setting": "1"}}); d.Code != perr.InvalidConfig || !strings.Contains(shown(), "mirror.support") {
+		t.Errorf("a whole set with an unknown name: %+v, %s", d, shown())
+	}
+	if d := alter(AlterTopic{Whole: true, Set: map[string]string{"retention.ms": "7"}}); d.Code != 0 || shown() != "map[retention.ms:7] 2" {
+		t.Errorf("a whole set: %+v, %s", d, shown())
+	}
+	w.replay()
+	if got := shown(); got != "map[retention.ms:7] 2" {
+		t.Errorf("after a restart: %s", got)
+	}
+	if d := alter(AlterTopic{Whole: true}); d.Code != 0 || shown() != "map[] 2" {
+		t.Errorf("an empty set: %+v, %s", d, shown())
+	}
 	if d := find[Done](t, w.do(AlterTopic{ID: core.TopicID{9}})); d.Code != perr.UnknownTopicOrPartition {
 		t.Errorf("another topic: %+v", d)
 	}

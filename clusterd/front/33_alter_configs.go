@@ -1,0 +1,78 @@
+package front
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/group"
+	"lockstep/protocol/perr"
+)
+
+// AlterConfigs v0–2: what is named are all overrides of the resource from now on, the others go back to their defaults
+// (compat-A01). kafkajs and old tools have nothing else. v2 is flexible. Mirrors cannot be altered so: they could not be
+// without the settings that say whom they follow.
+
+func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) {
+	type resource struct {
+		kind kmsg.ConfigResourceType
+		name string
+	}
+	resp := r.ResponseKind().(*kmsg.AlterConfigsResponse)
+	resp.Resources = make([]kmsg.AlterConfigsResponseResource, len(r.Resources))
+	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
+	seen := map[resource]bool{}
+	for i := range r.Resources {
+		rr, out := &r.Resources[i], &resp.Resources[i]
+		*out = kmsg.NewAlterConfigsResponseResource()
+		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
+		answer := func(code perr.Code, why string) {
+			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+			done()
+		}
+		set, why := wholeSet(rr)
+		key := resource{rr.ResourceType, rr.ResourceName}
+		switch {
+		case seen[key]:
+			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
+		case why != "":
+			answer(perr.InvalidConfig, why)
+		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:
+			topic, code := findTopic(f.broker.Image(), rr.ResourceName, core.TopicID{}, false)
+			if code != perr.None {
+				answer(code, code.Message())
+				break
+			}
+			f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Whole: true, DryRun: r.ValidateOnly}, answer)
+		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName == "":
+			answer(perr.InvalidRequest, "the group id is empty")
+		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig:
+			c := group.ConfigureGroup{Group: rr.ResourceName, Set: set, DryRun: r.ValidateOnly}
+			for _, name := range group.GroupSettings {
+				if _, named := set[name]; !named {
+					c.Delete = append(c.Delete, name)
+				}
+			}
+			f.setGroup(c, answer)
+		default:
+			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered as a whole; topics (2) and groups (32) can, mirrors (64) with IncrementalAlterConfigs, and settings of brokers are given at start with --set", rr.ResourceType))
+		}
+		seen[key] = true
+	}
+}
+
+func wholeSet(rr *kmsg.AlterConfigsRequestResource) (set map[string]string, why string) {
+	set = map[string]string{}
+	for _, c := range rr.Configs {
+		if _, again := set[c.Name]; again {
+			return nil, fmt.Sprintf("%s of %s is named twice", c.Name, rr.ResourceName)
+		}
+		if c.Value == nil {
+			return nil, fmt.Sprintf("%s of %s has no value; leave it out to get its default", c.Name, rr.ResourceName)
+		}
+		set[c.Name] = *c.Value
+	}
+	return set, ""
+}

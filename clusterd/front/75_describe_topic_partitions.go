@@ -1,0 +1,105 @@
+package front
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
+
+// DescribeTopicPartitions v0 (KIP-966): topics in pages, so that neither side holds all of a large cluster at once. Topics
+// come sorted by name; the cursor names the first partition of the next page. There are no eligible leader replicas
+// here, which is null. Java tries it before Metadata.
+
+// maxPagePartitions is Kafka's max.request.partition.size.limit.
+const maxPagePartitions = 2000
+
+func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, _ Client, slot *Slot) {
+	resp := r.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
+	img := f.broker.Image()
+	all := len(r.Topics) == 0
+	var names []string
+	if all {
+		for _, t := range img.Topics {
+			names = append(names, t.Name)
+		}
+	}
+	for _, rt := range r.Topics {
+		names = append(names, rt.Topic)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if r.Cursor != nil {
+		if r.Cursor.Partition < 0 || !all && !slices.Contains(names, r.Cursor.Topic) {
+			for _, name := range names {
+				if !all {
+					resp.Topics = append(resp.Topics, unknownTopicPartitions(name, perr.InvalidRequest))
+				}
+			}
+			slot.Reply(resp)
+			return
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.Compare(name, r.Cursor.Topic) < 0 })
+	}
+	// A page holds something, whatever limit was asked for: a client that follows the cursor arrives.
+	room := min(max(int(r.ResponsePartitionLimit), 1), maxPagePartitions)
+	for _, name := range names {
+		first := 0
+		if r.Cursor != nil && name == r.Cursor.Topic {
+			first = int(r.Cursor.Partition)
+		}
+		if room == 0 {
+			resp.NextCursor = cursorAt(name, first)
+			break
+		}
+		t, code := findTopic(img, name, core.TopicID{}, false)
+		if code != perr.None {
+			if !legalName(name) {
+				code = perr.InvalidTopicException
+			}
+			resp.Topics = append(resp.Topics, unknownTopicPartitions(name, code))
+			continue
+		}
+		first = min(first, len(t.Partitions))
+		end := min(first+room, len(t.Partitions))
+		resp.Topics = append(resp.Topics, pageOf(img, t, first, end))
+		room -= end - first
+		if end < len(t.Partitions) {
+			resp.NextCursor = cursorAt(name, end)
+			break
+		}
+	}
+	slot.Reply(resp)
+}
+
+func cursorAt(topic string, partition int) *kmsg.DescribeTopicPartitionsResponseNextCursor {
+	return &kmsg.DescribeTopicPartitionsResponseNextCursor{Topic: topic, Partition: int32(partition)}
+}
+
+func unknownTopicPartitions(name string, code perr.Code) kmsg.DescribeTopicPartitionsResponseTopic {
+	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
+	out.Topic, out.ErrorCode = &name, int16(code)
+	return out
+}
+
+// pageOf describes the partitions from first to end, exclusive.
+func pageOf(img *image.Image, t *image.Topic, first, end int) kmsg.DescribeTopicPartitionsResponseTopic {
+	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
+	name := t.Name
+	out.Topic, out.TopicID = &name, t.ID
+	for i := first; i < end; i++ {
+		p := t.Partitions[i]
+		at := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
+		at.Partition, at.LeaderID, at.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)
+		at.Replicas, at.ISR, at.OfflineReplicas = replicaIDs(p.Replicas), replicaIDs(p.ISR), offlineReplicas(img, p)
+		if !img.Brokers[p.Leader].Live {
+			at.LeaderID = int32(core.NoReplica)
+		}
+		out.Partitions = append(out.Partitions, at)
+	}
+	return out
+}
