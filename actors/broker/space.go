@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -11,8 +12,13 @@ import (
 
 var errNoVolume = errors.New("the broker has no volume")
 
-// Dir is the directory of the broker's volume.
-func (b *Broker) Dir() string { return b.slot.Dir }
+// Dir is the directory of the broker's volume, absolute: what clients are told must mean the same to each of them.
+func (b *Broker) Dir() string {
+	if path, err := filepath.Abs(b.slot.Dir); err == nil {
+		return path
+	}
+	return b.slot.Dir // the working directory is gone
+}
 
 // Space is the size of the file system that holds the broker's volume, and what of it this process may still use, in
 // bytes.

@@ -12,8 +12,8 @@ import (
 )
 
 // DescribeTopicPartitions v0 (KIP-966): topics in pages, so that neither side holds all of a large cluster at once. Topics
-// come sorted by name; the cursor names the first partition of the next page. There are no eligible leader replicas
-// here, which is null. Java tries it before Metadata.
+// come sorted by name; the cursor names the first partition of the next page. Java tries it before Metadata, and trips over
+// null eligible leader replicas, which the schema allows: there are none here, so the lists are empty.
 
 // maxPagePartitions is Kafka's max.request.partition.size.limit.
 const maxPagePartitions = 2000
@@ -96,6 +96,7 @@ func pageOf(img *image.Image, t *image.Topic, first, end int) kmsg.DescribeTopic
 		at := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 		at.Partition, at.LeaderID, at.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)
 		at.Replicas, at.ISR, at.OfflineReplicas = replicaIDs(p.Replicas), replicaIDs(p.ISR), offlineReplicas(img, p)
+		at.EligibleLeaderReplicas, at.LastKnownELR = []int32{}, []int32{}
 		if !img.Brokers[p.Leader].Live {
 			at.LeaderID = int32(core.NoReplica)
 		}

@@ -30,7 +30,7 @@ func (h *house) describePages(limit int32, topics ...string) (pages []string) {
 			}
 			for _, p := range rt.Partitions {
 				page = append(page, fmt.Sprintf("%s/%d", *rt.Topic, p.Partition))
-				if p.LeaderID < 1 || len(p.Replicas) != 1 || len(p.ISR) != 1 || p.EligibleLeaderReplicas != nil {
+				if p.LeaderID < 1 || len(p.Replicas) != 1 || len(p.ISR) != 1 || p.EligibleLeaderReplicas == nil || p.LastKnownELR == nil {
 					h.t.Errorf("%s: %+v", *rt.Topic, p)
 				}
 			}
