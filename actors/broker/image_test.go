@@ -224,3 +224,31 @@ func TestATopicMadeAgainUnderItsIDStartsEmpty(t *testing.T) {
 		}
 	}
 }
+
+// I41: the order to drop a replica may overtake the image, and what is gone must not come back without its log.
+func TestADeletedPartitionDoesNotComeBackEmpty(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	leader := r.leader(id)
+	b := leader.broker
+	b.HoldImage(true)
+	answer := make(chan any, 1)
+	r.DeleteTopic(controller.DeleteTopic{ID: id.Topic}, func(a any) { answer <- a })
+	if a, ok := (<-answer).(controller.Done); !ok || a.Code != 0 {
+		t.Fatalf("delete: %+v", a)
+	}
+	r.eventually("the streams are dropped", func() bool {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		return b.replicas[id] != leader && len(b.dropping) == 0
+	})
+	r.settled()
+	if again, made := b.Replica(id); made {
+		t.Errorf("a deleted partition leads again, with a log that ends at %d", again.View().LEO)
+	}
+	b.HoldImage(false)
+	r.settled()
+	if _, made := b.Replica(id); made {
+		t.Error("it is there after the image followed")
+	}
+}

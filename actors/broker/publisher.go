@@ -114,10 +114,11 @@ func (f *feed) bring(id core.PartitionID) {
 }
 
 // dropped is told when nothing of a replica is left: the topic may be there again under the same id, as
-// mirrored topics keep theirs.
+// mirrored topics keep theirs. The newest image is asked besides: one that lags behind the deletion would bring the
+// replica back without its log, as the leader of an epoch that a mirror knows to be longer.
 func (f *feed) dropped(id core.PartitionID) {
 	f.inbox.Post(func() {
-		if f.assigns(f.image.Load(), id) {
+		if f.assigns(f.image.Load(), id) && (f.assigns(f.broker.cluster.Newest(), id) || !bringBackOnlyCurrent) {
 			f.bring(id)
 		}
 	})

@@ -10,5 +10,6 @@ var (
 	raiseEpochAfterPanic   = rules.Kept("R12 raiseEpochAfterPanic")
 	mirrorsForgetTheirHW   = rules.Kept("R8 mirrorsForgetTheirHW")
 	lossLowersHW           = rules.Kept("R12 lossLowersHW")
+	bringBackOnlyCurrent   = rules.Kept("F34 bringBackOnlyCurrent")
 	poisonWholeVolume      = rules.Kept("R12 poisonWholeVolume")
 )

@@ -132,7 +132,7 @@ func (b *broker) drop(id core.PartitionID) {
 				delete(b.dropping, id)
 			}
 			b.feed.box.post(func() {
-				if b.feed.assigns(b.feed.image, id) {
+				if b.feed.assigns(b.feed.image, id) && b.feed.assigns(b.home.newest, id) {
 					b.feed.bring(id)
 				}
 			})
