@@ -41,6 +41,15 @@ func (c *Cluster) Broker(id core.ReplicaID) (*Broker, bool) {
 // is true now (C4), never answers to clients.
 func (c *Cluster) Newest() *image.Image { return c.publisher.newest() }
 
+// ControlQuorum is how far the volumes have the control streams. ok is false where those are on no quorum.
+func (c *Cluster) ControlQuorum() (s journal.Standing, ok bool) {
+	q, ok := c.options.Control.(interface{ Standing() journal.Standing })
+	if !ok {
+		return s, false
+	}
+	return q.Standing(), true
+}
+
 // CanGate reports whether mirrors are admitted to gate acknowledgements of this cluster.
 func (c *Cluster) CanGate() bool {
 	img := c.Newest()

@@ -19,6 +19,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
+	"lockstep/journal"
 	"lockstep/journal/memory"
 )
 
@@ -28,6 +29,7 @@ type house struct {
 	id       core.ClusterID
 	volumes  []*memory.Journal
 	control  *memory.Journal
+	quorum   journal.Journal // takes the place of control; nil: it does not
 	settings map[string]string
 	limits   Limits
 	source   Source
@@ -75,6 +77,9 @@ func (h *house) start() {
 	h.clock = shell.NewRealClock()
 	options := broker.Options{Cluster: h.id, Control: h.control, Clock: h.clock, Logger: testLogger(), Groups: group.DefaultSettings(),
 		Exit: func(why string) { panic("the cluster gives up: " + why) }}
+	if h.quorum != nil {
+		options.Control = h.quorum
+	}
 	options.Groups.InitialDelayMs = 0
 	options.Groups.MinSessionMs = 1
 	options.Groups.HeartbeatMs = 50

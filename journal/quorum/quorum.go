@@ -281,6 +281,25 @@ func (q *Quorum) Streams(prefix string) ([]journal.Stream, error) {
 // Term is the number of this process's term.
 func (q *Quorum) Term() int64 { return q.term }
 
+// Standing is how far this process's term has come, and each volume with it.
+func (q *Quorum) Standing() journal.Standing {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := journal.Standing{Term: q.term, Proposed: q.seq}
+	var acked []int64
+	for _, m := range q.members {
+		at := journal.MemberStanding{Broker: m.id, Acked: m.acked, Err: m.err}
+		if m.joining {
+			at.Acked = -1
+		} else {
+			acked = append(acked, m.acked)
+		}
+		s.Members = append(s.Members, at)
+	}
+	s.Committed = committed(acked, q.need)
+	return s
+}
+
 // Err is the loss of the majority, nil while there is one.
 func (q *Quorum) Err() error {
 	q.mu.Lock()
