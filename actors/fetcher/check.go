@@ -91,11 +91,12 @@ func (l *line) check(ctx context.Context, m *mirrorRun, addr string, list []ques
 	if err == nil {
 		err = askStarts(ctx, conn, m, list, results)
 	}
-	if err == nil && conn.newest(messages.KeyFetch) >= syncFetchVersion {
-		err = askUnclean(ctx, conn, m, list, results)
-		if err == nil {
-			err = askBeginnings(ctx, conn, m, list, results)
-		}
+	fetch := min(conn.newest(messages.KeyFetch), syncFetchVersion)
+	if err == nil && fetch >= fetchByID {
+		err = askUnclean(ctx, conn, m, fetch, list, results)
+	}
+	if err == nil && fetch == syncFetchVersion {
+		err = askBeginnings(ctx, conn, m, list, results)
 	}
 	if err != nil {
 		l.close()
@@ -108,6 +109,9 @@ func (l *line) check(ctx context.Context, m *mirrorRun, addr string, list []ques
 	}
 	return out, nil
 }
+
+// fetchByID is the first version of Fetch that names topics by their ids.
+const fetchByID = 13
 
 // unanswered is what a partition keeps that the source left out of an answer.
 const unanswered = "the source's answer leaves the partition out"
@@ -230,10 +234,11 @@ func topicIDs(list []question) map[string]core.TopicID {
 
 // askUnclean asks for lastUncleanEpoch, which a truncation needs before the epoch is adopted (R11). Only a
 // fetch answer carries it, so this is a fetch that wants no data: it reports nothing, and what records it
-// brings are dropped. A source that states nothing leaves stated false.
-func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, results map[core.PartitionID]*check) error {
+// brings are dropped. A source that states nothing leaves stated false. It is asked last and by the topic's id: the two
+// requests before name the topic, and another one may have the name by now (F34, I41).
+func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, version int16, list []question, results map[core.PartitionID]*check) error {
 	req := messages.NewPtrFetchRequest()
-	req.SetVersion(syncFetchVersion)
+	req.SetVersion(version)
 	req.ReplicaId, req.MaxBytes = -1, 1
 	for _, q := range list {
 		r := results[q.id]
@@ -245,6 +250,9 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, 
 		// Inside the source's log whatever became of ours: an offset out of range would say nothing.
 		p.FetchOffset = int64(r.start)
 		p.CompareOffset = int64(r.common())
+		if checkedByID {
+			r.code, r.text = perr.UnknownServerError, unanswered
+		}
 		req.Topics = append(req.Topics, messages.FetchRequestTopic{TopicId: q.id.Topic, Partitions: []messages.FetchRequestPartition{p}})
 	}
 	if len(req.Topics) == 0 {
@@ -257,7 +265,14 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, list []question, 
 	for _, t := range resp.Responses {
 		for _, p := range t.Partitions {
 			r := results[core.PartitionID{Topic: t.TopicId, Index: p.PartitionIndex}]
-			if r != nil && p.ErrorCode == 0 && p.Evidence != nil && core.LeaderEpoch(p.Evidence.SourceEpoch) == r.epoch {
+			if r == nil {
+				m.count.foreign.Add(1)
+				continue
+			}
+			if checkedByID {
+				r.code, r.text = perr.Code(p.ErrorCode), ""
+			}
+			if p.ErrorCode == 0 && p.Evidence != nil && core.LeaderEpoch(p.Evidence.SourceEpoch) == r.epoch {
 				r.stated, r.unclean = true, core.LeaderEpoch(p.Evidence.LastUncleanEpoch)
 				r.compare(m, p.ComparedCrc)
 			}

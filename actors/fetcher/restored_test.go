@@ -5,6 +5,8 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
+	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
 )
 
 // A source that was restored from an older copy counts its epochs again: under the same numbers, and as long as before, it
@@ -37,4 +39,34 @@ func TestARestoredSourceIsKnownByItsRecords(t *testing.T) { // R11
 		log.append(3)
 	})
 	adopted(3, true)
+}
+
+// Another topic may have the name by the time of a divergence check. What it answers under the name says nothing of ours.
+func TestAnswersOfATopicMadeAgainUnderTheNameAreNotAdopted(t *testing.T) { // F34
+	r := newRig(t, 1, nil)
+	l := r.home.add(r.id(0), 1)
+	r.peer.produce(0, 5, true)
+	r.mirror(1, mirror.FetchSync)
+	r.upTo(0, 5)
+	r.peer.change(func() {
+		log := r.peer.logs[0]
+		log.cut(0, log.epoch)
+		r.peer.script = func(_ peerFetch, p *messages.FetchResponsePartition) { p.ErrorCode = int16(perr.UnknownTopicId) }
+	})
+	r.home.change(func() { l.session = 2 })
+	probes := 0
+	r.mirror(2, mirror.FetchSync)
+	r.peer.awaitFetch(func(q peerFetch) bool {
+		if q.Probe {
+			probes++
+		}
+		return probes >= 3 // the first one is of session 1; the answer before the last one is dealt with
+	})
+	r.home.change(func() {
+		for _, a := range l.adopts {
+			if a.Session == 2 {
+				t.Errorf("asked to adopt %+v", a)
+			}
+		}
+	})
 }

@@ -11,6 +11,7 @@ var (
 	freshnessFromSending      = rules.Kept("C4 freshnessFromSending")
 	verifyBatchesAgain        = rules.Kept("A26 verifyBatchesAgain")
 	clampStatedOffsets        = rules.Kept("A26 clampStatedOffsets")
+	checkedByID               = rules.Kept("F34 checkedByID")
 	compareTails              = rules.Kept("R11 compareTails")
 	oneSourceClusterForAll    = rules.Kept("F34 oneSourceClusterForAll")
 	askWhoAnswers             = rules.Kept("F34 askWhoAnswers")
