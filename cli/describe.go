@@ -249,12 +249,13 @@ func (c *mirrorsCommand) until(ctx context.Context, w io.Writer, cl *admin.Clien
 // goesOn ends a --wait that ran out of time.
 const goesOn = "it goes on by itself; --describe shows what it waits for"
 
-// settled is where --wait ends. PARTIAL and UNCONFIRMED topics are of type SYNC, and their zero RPO is not confirmed.
+// settled is where --wait ends. PARTIAL and UNCONFIRMED topics are of type SYNC, and their zero RPO is not confirmed. A
+// DEMOTING topic is of type ASYNC, and producers at the source may still wait for it.
 func settled(t messages.DescribeClusterMirrorsResponseTopic, kind int8) bool {
 	if kind == admin.Sync {
 		return t.EffectiveMirrorType == kind && t.Phase == "SYNC" && !t.Partial && !t.Unconfirmed
 	}
-	return t.EffectiveMirrorType == kind && t.Phase != ""
+	return t.EffectiveMirrorType == kind && t.Phase != "" && t.Phase != "DEMOTING"
 }
 
 func stopped(t messages.DescribeClusterMirrorsResponseTopic) bool {

@@ -48,7 +48,7 @@ type mirrorsCommand struct {
 	Sources      bool          `help:"With --describe: only this cluster's own topics that mirrors of others gate or have taken over."`
 	Wait         bool          `help:"With --start, --alter, --stop, --switchover, --failover and --release-sync: until it is so, or --timeout."`
 	Timeout      time.Duration `default:"60s" help:"With --wait: exit code 2 after this long."`
-	JSON         bool          `name:"json" help:"With --describe, --list, --preview, --switchover and --failover."`
+	JSON         bool          `name:"json" help:"As JSON, instead of text; errors stay text."`
 	Failed       bool          `help:"With --describe: only partitions that are failing."`
 }
 
@@ -151,6 +151,12 @@ func (c *mirrorsCommand) action() (action, error) {
 	return chosen[name], err
 }
 
+// createdRow is a mirror that was made, as JSON. The source's id is empty until the source has answered.
+type createdRow struct {
+	Mirror          string `json:"mirror"`
+	SourceClusterID string `json:"sourceClusterId"`
+}
+
 func (c *mirrorsCommand) create(ctx context.Context, w io.Writer, cl *admin.Client) error {
 	text, err := os.ReadFile(c.MirrorConfig)
 	if err != nil {
@@ -163,6 +169,9 @@ func (c *mirrorsCommand) create(ctx context.Context, w io.Writer, cl *admin.Clie
 	source, err := cl.CreateMirror(ctx, c.Mirror, config)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return printJSON(w, createdRow{c.Mirror, source})
 	}
 	if source != "" {
 		source = " of source cluster " + source
@@ -183,20 +192,21 @@ func (c *mirrorsCommand) start(ctx context.Context, w io.Writer, cl *admin.Clien
 	if err != nil {
 		return err
 	}
+	progress := c.progress(w)
 	if len(results) == 0 {
-		fmt.Fprintf(w, "No topic of the source matches yet; the patterns are saved in mirror %s, and a topic that matches is\nmirrored by itself, a minute after it was made (repeat --start to do it at once)\n", c.Mirror)
-		return nil
+		fmt.Fprintf(progress, "No topic of the source matches yet; the patterns are saved in mirror %s, and a topic that matches is\nmirrored by itself, a minute after it was made (repeat --start to do it at once)\n", c.Mirror)
+		return c.ended(ctx, w, cl, "start", nil, nil)
 	}
-	done, err := report(w, results)
+	done, err := report(progress, results)
 	if len(done) > 0 {
-		fmt.Fprintf(w, "Started %d mirror topic(s) in mirror %s: %s\n", len(done), c.Mirror, done)
+		fmt.Fprintf(progress, "Started %d mirror topic(s) in mirror %s: %s\n", len(done), c.Mirror, done)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
+		err = c.until(ctx, progress, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
 	} else if err == nil && c.Sync {
-		err = c.pending(ctx, w, cl, done)
+		err = c.pending(ctx, progress, cl, done)
 	}
-	return err
+	return c.ended(ctx, w, cl, "start", results, err)
 }
 
 func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Client) error {
@@ -215,16 +225,17 @@ func (c *mirrorsCommand) alter(ctx context.Context, w io.Writer, cl *admin.Clien
 	if err != nil {
 		return err
 	}
-	done, err := report(w, results)
+	progress := c.progress(w)
+	done, err := report(progress, results)
 	if len(done) > 0 {
-		fmt.Fprintf(w, "Set %d topic(s) of mirror %s to %s: %s\n", len(done), c.Mirror, typeName(kind), done)
+		fmt.Fprintf(progress, "Set %d topic(s) of mirror %s to %s: %s\n", len(done), c.Mirror, typeName(kind), done)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
+		err = c.until(ctx, progress, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool { return settled(t, kind) })
 	} else if err == nil && c.Sync {
-		err = c.pending(ctx, w, cl, done)
+		err = c.pending(ctx, progress, cl, done)
 	}
-	return err
+	return c.ended(ctx, w, cl, "alter", results, err)
 }
 
 func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client) error {
@@ -239,14 +250,15 @@ func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client
 	if err != nil {
 		return err
 	}
-	done, err := report(w, results)
+	progress := c.progress(w)
+	done, err := report(progress, results)
 	if len(done) > 0 {
-		fmt.Fprintf(w, "Stopped mirroring for topics %s in mirror %s\n", done, c.Mirror)
+		fmt.Fprintf(progress, "Stopped mirroring for topics %s in mirror %s\n", done, c.Mirror)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, w, cl, done, goesOn, stopped)
+		err = c.until(ctx, progress, cl, done, goesOn, stopped)
 	}
-	return err
+	return c.ended(ctx, w, cl, "stop", results, err)
 }
 
 // report prints refusals and warnings, and returns the names that went well.
@@ -260,7 +272,8 @@ func report(w io.Writer, results []admin.TopicResult) ([]string, error) {
 		}
 		done = append(done, printable(r.Topic))
 		if r.Warning != "" {
-			fmt.Fprintf(w, "Warning: topic %s: %s\n", printable(r.Topic), printable(r.Warning))
+			about := fmt.Sprintf("topic %q ", r.Topic) // most warnings name their topic themselves
+			fmt.Fprintf(w, "Warning: topic %s: %s\n", printable(r.Topic), printable(strings.TrimPrefix(r.Warning, about)))
 		}
 	}
 	return done, errors.Join(refused...)

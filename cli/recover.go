@@ -20,11 +20,12 @@ func (c *mirrorsCommand) recoverTopics(ctx context.Context, w io.Writer, cl *adm
 	if err != nil {
 		return err
 	}
-	done, err := report(w, results)
+	progress := c.progress(w)
+	done, err := report(progress, results)
 	if len(done) > 0 {
-		fmt.Fprintf(w, "Recovering %d topic(s) of mirror %s: %s\n", len(done), c.Mirror, done)
+		fmt.Fprintf(progress, "Recovering %d topic(s) of mirror %s: %s\n", len(done), c.Mirror, done)
 	}
-	return err
+	return c.ended(ctx, w, cl, "recover", results, err)
 }
 
 // partitionsCommand is what an operator decides about partitions of this cluster itself.

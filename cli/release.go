@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,27 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 	if err != nil {
 		return err
 	}
-	done, err := report(w, r.Topics)
+	done, err := c.outcome(w, r)
+	if err == nil && c.Wait && r.Wait > 0 && !c.DryRun {
+		return c.untilLeft(ctx, c.progress(w), cl, done)
+	}
+	return err
+}
+
+// outcome prints a release, and returns the topics that it did not refuse.
+func (c *mirrorsCommand) outcome(w io.Writer, r admin.Release) ([]string, error) {
+	done, err := report(c.progress(w), r.Topics)
+	switch {
+	case c.JSON:
+		return done, errors.Join(err, printJSON(w, c.releaseRow(r)))
+	case len(done) > 0 || len(r.Topics) == 0: // where every topic was refused nothing was released, and the errors say why
+		c.released(w, r, done)
+	}
+	return done, err
+}
+
+// released says what a release did, or would do, to the topics done.
+func (c *mirrorsCommand) released(w io.Writer, r admin.Release, done []string) {
 	cluster := printable(r.Cluster)
 	verb := "Released"
 	if c.Unhold {
@@ -44,10 +65,38 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 		from := map[bool]string{false: "from now on", true: "after that"}[r.Wait > 0]
 		fmt.Fprintf(w, "Release %d: records acknowledged %s are not on %s until it has caught up and sync has resumed by itself\n", r.Number, from, cluster)
 	}
-	if err == nil && c.Wait && r.Wait > 0 && !c.DryRun {
-		return c.untilLeft(ctx, w, cl, done)
+}
+
+// releaseRow is a release as JSON. The release is 0 for a dry run and an unhold; the wait is at most how long.
+type releaseRow struct {
+	Mirror   string         `json:"mirror"`
+	Cluster  string         `json:"cluster"`
+	Release  int64          `json:"release"`
+	DryRun   bool           `json:"dryRun"`
+	WaitMs   int64          `json:"waitMs"`
+	Promised bool           `json:"promised"`
+	Topics   []releaseTopic `json:"topics"`
+}
+
+type releaseTopic struct {
+	Topic   string `json:"topic"`
+	Warning string `json:"warning"`
+	Error   string `json:"error"`
+}
+
+func (c *mirrorsCommand) releaseRow(r admin.Release) releaseRow {
+	row := releaseRow{c.Mirror, r.Cluster, r.Number, c.DryRun, r.Wait.Milliseconds(), r.Promised, []releaseTopic{}}
+	for _, t := range r.Topics {
+		row.Topics = append(row.Topics, releaseTopic{t.Topic, t.Warning, textOfError(t.Err)})
 	}
-	return err
+	return row
+}
+
+func textOfError(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // waits says for how long producers go on waiting, and why.

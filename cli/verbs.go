@@ -45,10 +45,7 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 	if err != nil {
 		return err
 	}
-	progress := w
-	if c.JSON {
-		progress = io.Discard
-	}
+	progress := c.progress(w)
 	done, err := report(progress, results)
 	if len(done) > 0 {
 		fmt.Fprintf(progress, "Began a %s of %d topic(s) of mirror %s: %s\n", verb, len(done), c.Mirror, done)
@@ -60,6 +57,19 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 		}
 		err = errors.Join(err, ended)
 	}
+	return c.ended(ctx, w, cl, verb, results, err)
+}
+
+// progress is where text for people goes: nowhere with --json, so that what is printed is one JSON value.
+func (c *mirrorsCommand) progress(w io.Writer) io.Writer {
+	if c.JSON {
+		return io.Discard
+	}
+	return w
+}
+
+// ended is the end of an action on topics that came out as err: with --json it prints what became of each topic.
+func (c *mirrorsCommand) ended(ctx context.Context, w io.Writer, cl *admin.Client, verb string, results []admin.TopicResult, err error) error {
 	if !c.JSON {
 		return err
 	}

@@ -139,6 +139,7 @@ func TestWaitEndsWhereZeroRPOIsConfirmed(t *testing.T) {
 		{"unconfirmed", topic(admin.Sync, "SYNC", false, true), admin.Sync, false},
 		{"arming", topic(admin.Async, "ARMING", false, false), admin.Sync, false},
 		{"async", topic(admin.Async, "ASYNC", false, false), admin.Async, true},
+		{"demoting", topic(admin.Async, "DEMOTING", false, false), admin.Async, false},
 		{"not begun", topic(admin.Async, "", false, false), admin.Async, false},
 		{"still sync", topic(admin.Sync, "SYNC", false, false), admin.Async, false},
 	} {

@@ -312,3 +312,22 @@ func TestRebuildMakesTheIndexAgainAndRefusesARunningVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Both sides of a mirror are looked at in one command, and each has a broker 1, which is none of the other's business.
+func TestVolumesOfTwoClustersAreVerifiedTogether(t *testing.T) {
+	paths := written(t)
+	there := options(filepath.Join(t.TempDir(), "there"), 1)
+	there.Cluster = "there"
+	v, err := volume.Open(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journaltest.Append(t, v, "ledger/x/0", journaltest.Event("evidence"))
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Verify(append(paths, there.Dir)...)
+	if err != nil || !report.OK() {
+		t.Fatalf("%+v, %v", report, err)
+	}
+}

@@ -257,8 +257,12 @@ func (v *VolumeReport) behind(all []VolumeReport) bool {
 	})
 }
 
-// witnessed compares v with what from saw of it.
+// witnessed compares v with what from saw of it. Volumes of different clusters may be looked at together: their broker
+// ids say nothing of each other.
 func (v *VolumeReport) witnessed(from *VolumeReport) {
+	if from.Meta.Cluster != v.Meta.Cluster {
+		return
+	}
 	told := map[core.ReplicaID]bool{}
 	for i := len(from.marks) - 1; i >= 0; i-- { // newest first: one complaint is enough
 		m := from.marks[i]

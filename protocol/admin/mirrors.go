@@ -160,7 +160,7 @@ func (c *Client) AcceptLoss(ctx context.Context, topic string, partitions ...int
 		}
 		for _, t := range res.Topics {
 			if err := refusal(t.ErrorCode, nil); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("topic %s: %w", topic, err)
 			}
 			for _, p := range t.Partitions {
 				if p.Leader < 0 {

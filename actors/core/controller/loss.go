@@ -16,7 +16,7 @@ func (s *State) acceptLoss(c AcceptLoss) outcome {
 	done := Done{Ref: c.Ref}
 	t, p, known := s.partition(c.ID)
 	if !known {
-		done.Code, done.Text = perr.UnknownTopicOrPartition, fmt.Sprintf("no partition %s", c.ID)
+		done.Code, done.Text = perr.UnknownTopicOrPartition, "there is no such partition; kafka-topics.sh --describe shows those there are"
 		return reply(outcome{}, done)
 	}
 	whole := filter(p.ISR, func(id core.ReplicaID) bool { return !slices.Contains(p.Lossy, id) })

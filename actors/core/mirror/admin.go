@@ -154,7 +154,7 @@ func (s *State) refuseStart(st StartTopic) (perr.Code, string) {
 		if t.phase() == Stopped {
 			return perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q was stopped and is writable here; what was written since would be lost: delete the topic here to mirror it again from the start", t.Name)
 		}
-		return perr.MirrorTopicNotStopped, fmt.Sprintf("topic %q is mirrored already (%s)", t.Name, t.phase())
+		return perr.MirrorTopicNotStopped, fmt.Sprintf("topic %q is mirrored already (%s): nothing to start; --alter changes its type", t.Name, t.phase())
 	}
 	switch {
 	case src.Partitions <= 0:
@@ -274,7 +274,7 @@ func (s *State) decideRecover(now core.Now, c RecoverTopics) (out outcome) {
 			result.Code = perr.InvalidClusterMirrorState
 			result.Text = fmt.Sprintf("topic %q diverged from its source; recovery would cut records: --stop keeps this copy and makes it writable, --recover --accept-source takes the source's and moves what is cut to quarantine", t.Name)
 		default:
-			result.Code, result.Text = perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q is %s, neither FAILED nor ORPHANED", t.Name, t.phase())
+			result.Code, result.Text = perr.InvalidClusterMirrorState, fmt.Sprintf("topic %q is %s: only a FAILED, ORPHANED or DIVERGED topic needs to be recovered", t.Name, t.phase())
 		}
 		w.into(&out)
 		answer.Topics = append(answer.Topics, result)
