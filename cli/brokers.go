@@ -94,7 +94,7 @@ func (a httpAddress) call(method, path string) ([]byte, error) {
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("no clusterd answers at %s (its --http-listen): %w", a.HTTP, err)
+		return nil, fmt.Errorf("no clusterd answers at --http %s, its --http-listen: %w; is it running there?", a.HTTP, err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))

@@ -98,7 +98,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 	default:
 		topics.print(w)
 		for _, n := range notes {
-			fmt.Fprintln(w, n)
+			fmt.Fprintln(w, strings.Join(wrap(n, screen-4), "\n    "))
 		}
 		fmt.Fprintln(w)
 		printPartitions(w, rows)

@@ -162,7 +162,9 @@ func TestARefusedSyncFetchKeepsDataFlowing(t *testing.T) {
 			r.mirror(1, mirror.FetchSync)
 			r.upTo(0, 2)
 			r.home.await(t, "the refusal is reported", func() bool {
-				return toldOf(r.home, func(c mirror.ReportFailure) bool { return c.Code == code && c.Session == 1 && c.Asked > 0 })
+				return toldOf(r.home, func(c mirror.ReportFailure) bool {
+					return c.Code == code && c.Session == 1 && c.Asked > 0 && c.Text == "the source says: "+code.Message()
+				})
 			})
 			if code == perr.InvalidSyncRegistration {
 				r.home.await(t, "the release number is reported", func() bool {

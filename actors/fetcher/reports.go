@@ -137,7 +137,7 @@ func (r *reports) failed(id core.PartitionID, session core.MirrorSession, asked 
 // refused says that the source does not take the partition's sync fetches; its data flows on (C5).
 func (r *reports) refused(c *cursor, asked int64) {
 	r.health.failed(Failing{r.name, c.ID, c.refuse.code})
-	cmd := &mirror.ReportFailure{ID: c.ID, Session: c.Session, Asked: asked, Code: c.refuse.code, Text: c.refuse.code.Message()}
+	cmd := &mirror.ReportFailure{ID: c.ID, Session: c.Session, Asked: asked, Code: c.refuse.code, Text: "the source says: " + c.refuse.code.Message()}
 	r.note(c.ID, func(p *pendingReport) { p.failure = cmd })
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -92,6 +93,19 @@ func (c *Config) validateDirs() error {
 			return fmt.Errorf("--data-dir %s is given to brokers %d and %d: each needs its own", dir, first, i+1)
 		}
 		seen[path] = i + 1
+	}
+	return c.validateSingle()
+}
+
+// validateSingle refuses the volume of one broker where a directory for the volumes of all is meant. Whoever leaves out
+// all but one --data-dir of a cluster would get a second, empty cluster inside of it, which answers to the same clients.
+func (c *Config) validateSingle() error {
+	if len(c.DataDir) != 1 {
+		return nil
+	}
+	dir := c.DataDir[0]
+	if _, err := os.Stat(filepath.Join(dir, "log", "meta")); err == nil {
+		return fmt.Errorf("--data-dir %s is the volume of one broker, and a single --data-dir holds a directory for each: give the --data-dir of every broker, in the order of the first start", dir)
 	}
 	return nil
 }

@@ -81,6 +81,10 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 		return path
 	}
 	broken := written("cluster-idd=x\n")
+	volume := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(volume, "log", "meta"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -94,6 +98,7 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 		{[]string{"--data-dir", "x", "--data-dir", "./x"}, []string{"--data-dir", "brokers 1 and 2"}},
 		{[]string{"--data-dir", "x", "--data-dir", "y", "--brokers", "3"}, []string{"--brokers 3"}},
 		{[]string{"--data-dir", ""}, []string{"--data-dir", "broker 1"}},
+		{[]string{"--data-dir", volume}, []string{"--data-dir " + volume, "of every broker"}},
 		{[]string{"--data-dir", "a\x00b"}, []string{"--data-dir", "broker 1"}},
 		{[]string{"--brokers", "0"}, []string{"--brokers", `"0"`, "1 to 100"}},
 		{[]string{"--brokers=-1"}, []string{"--brokers", `"-1"`, "1 to 100"}},

@@ -124,8 +124,8 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		d.SourceOffset, d.DestinationOffset, d.SourceEpoch = l.progress.SourceHW, l.progress.LEO, l.progress.SourceEpoch
 		d.Lag = int64(max(0, l.progress.SourceHW-l.progress.LEO))
 	}
-	if t.phase() == Stopped {
-		d.SourceOffset, d.Lag, d.Failing, d.FailingSinceWall = core.Unknown, -1, false, 0 // nobody asks the source any more
+	if t.phase() == Stopped { // nobody asks the source any more: what its last answer was, or that none came, is of no use
+		d.SourceOffset, d.Lag, d.RetryAttempt, d.ErrorMessage = core.Unknown, -1, 0, ""
 	}
 	if p.Fenced {
 		d.DestinationOffset = p.End
@@ -137,6 +137,7 @@ func (s *State) describePartition(t *topic, i int, now core.Now) PartitionDescri
 		d.ErrorMessage = p.Text
 	}
 	switch {
+	case t.phase() == Stopped:
 	case l.refusedAt != 0:
 		d.Failing, d.FailingSinceWall = true, l.refusedWall
 	case l.failedAt != 0:

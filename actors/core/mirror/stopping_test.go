@@ -309,6 +309,20 @@ func TestUnansweredAsksAreRepeated(t *testing.T) {
 	}
 }
 
+// A failover is asked for because the source does not answer; once it is over, that is no error of the topic.
+func TestAStoppedTopicShowsNoErrorOfItsSource(t *testing.T) {
+	d := started(t, TypeAsync)
+	refuse(d, 0, perr.NetworkException)
+	if p := d.describe().Partitions[0]; !p.Failing || p.ErrorMessage == "" || p.RetryAttempt == 0 {
+		t.Fatalf("while it is mirrored: %+v", p)
+	}
+	d.stop()
+	d.local(100)
+	if got := d.describe(); got.Phase != Stopped || got.ErrorMessage != "" || got.Partitions[0].Failing || got.Partitions[0].ErrorMessage != "" || got.Partitions[0].RetryAttempt != 0 {
+		t.Errorf("once it is stopped: %+v", got)
+	}
+}
+
 func TestStoppedMirrorCanBeDeletedAndOnlyThen(t *testing.T) {
 	d := started(t, TypeAsync)
 	if got := last[Answered](t, d.do(DeleteMirror{})); got.Code != perr.ClusterMirrorNotEmpty {
