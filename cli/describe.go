@@ -72,7 +72,7 @@ func (c *mirrorsCommand) describe(ctx context.Context, w io.Writer, cl *admin.Cl
 				kind += " (desired " + typeName(t.DesiredMirrorType) + ")"
 			}
 			topics.add(m.MirrorName, t.TopicName, kind, fmt.Sprintf("%d/%d", t.ArmedPartitions, len(t.Partitions)), number(t.Era), t.State)
-			if text := value(t.ErrorMessage); text != "" && !strings.HasPrefix(text, "partition ") { // of the whole topic
+			if text := ofTopic(t); text != "" {
 				notes = append(notes, fmt.Sprintf("Topic %s of mirror %s: %s", printable(t.TopicName), printable(m.MirrorName), printable(text)))
 			}
 			for _, p := range t.Partitions {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"lockstep/protocol/admin"
@@ -97,6 +98,14 @@ func (c *mirrorsCommand) untilTaken(ctx context.Context, w io.Writer, cl *admin.
 	return errors.Join(append(kept, err)...)
 }
 
+// ofTopic is the error of a whole topic. Without one the cluster tells that of a partition, which may pass by itself.
+func ofTopic(t messages.DescribeClusterMirrorsResponseTopic) string {
+	if text := value(t.ErrorMessage); !strings.HasPrefix(text, "partition ") {
+		return text
+	}
+	return ""
+}
+
 func (c *mirrorsCommand) printVerb(ctx context.Context, w io.Writer, cl *admin.Client, verb string, results []admin.TopicResult) error {
 	mirrors, err := cl.Describe(ctx, c.Mirror)
 	if err != nil {
@@ -108,7 +117,7 @@ func (c *mirrorsCommand) printVerb(ctx context.Context, w io.Writer, cl *admin.C
 		for _, m := range mirrors {
 			for _, t := range m.Topics {
 				if t.TopicName == r.Topic {
-					row.State, row.Era, row.Error = t.State, t.Era, value(t.ErrorMessage)
+					row.State, row.Era, row.Error = t.State, t.Era, ofTopic(t)
 				}
 			}
 		}

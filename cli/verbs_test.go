@@ -148,3 +148,14 @@ func TestWaitEndsWhereZeroRPOIsConfirmed(t *testing.T) {
 		}
 	}
 }
+
+// A script that looks at "error" must not take a partition that is about to be fetched for a failed command.
+func TestOnlyTheErrorOfAWholeTopicIsTheErrorOfACommand(t *testing.T) {
+	for text, want := range map[string]string{"diverged": "diverged", "partition 0: the source says: not yet": "", "": ""} {
+		topic := mirrored("SYNC", "SYNC")
+		topic.ErrorMessage = &text
+		if got := ofTopic(topic); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -313,6 +313,7 @@ func (t *topic) applyStop(ev Event) bool {
 	switch ev := ev.(type) {
 	case TopicStopping:
 		t.Phase, t.Desired, t.Recovery, t.Pending = int8(Stopping), int8(TypeAsync), false, pendingNone
+		t.RetryAttempt, t.Text = 0, "" // why it was not mirrored is answered: it shall not be
 		if t.Step = int8(StepUnregister); !ev.Unregister {
 			t.Step, t.Standing = int8(StepFence), false
 		}

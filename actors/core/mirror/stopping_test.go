@@ -309,6 +309,20 @@ func TestUnansweredAsksAreRepeated(t *testing.T) {
 	}
 }
 
+// What kept a topic from SYNC, and what its operator may do about it, is not said of one that was stopped.
+func TestAStoppedTopicDoesNotShowWhyItWasNotMirrored(t *testing.T) {
+	d := started(t, TypeAsync)
+	d.do(ReportSourceTopicGone{Topic: topicA, Text: "the source no longer has topic a"})
+	if got := d.describe(); got.Phase != Orphaned || got.ErrorMessage == "" {
+		t.Fatalf("while it is ORPHANED: %+v", got)
+	}
+	d.stop()
+	d.local(100)
+	if got := d.describe(); got.Phase != Stopped || got.ErrorMessage != "" {
+		t.Errorf("once it is stopped: %+v", got)
+	}
+}
+
 // A failover is asked for because the source does not answer; once it is over, that is no error of the topic.
 func TestAStoppedTopicShowsNoErrorOfItsSource(t *testing.T) {
 	d := started(t, TypeAsync)
