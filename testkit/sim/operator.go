@@ -154,6 +154,28 @@ func (w *world) wantSync(d *site, topic core.TopicID) {
 	}, func(any) {})
 }
 
+// recoverOrphans does what the text of an ORPHANED topic asks for: a source broker that stood behind when a topic was made says
+// that there is none, and the copy is kept as it is until an operator sees that the source has the topic.
+func (w *world) recoverOrphans(d *site) {
+	if d.gone || w.sites[0].gone {
+		return
+	}
+	w.after(5*sec, func() { w.recoverOrphans(d) })
+	home, source := d.serving(), w.sites[0].serving()
+	if home == nil || source == nil || home.mirrors[mirrorName(d)] == nil {
+		return
+	}
+	m := home.mirrors[mirrorName(d)]
+	for _, t := range describe(m, home).Topics {
+		if _, there := source.newest.Topic(t.Topic); !there || t.Phase != mirror.Orphaned {
+			continue
+		}
+		w.say("%s: the operator recovers topic %s", d.id, t.Topic)
+		cmd := mirror.RecoverTopics{Topics: []core.TopicID{t.Topic}}
+		m.ask(func(ref core.RequestID) mirror.Command { cmd.Ref = ref; return home.withLocal(cmd) }, func(any) {})
+	}
+}
+
 // disaster loses the source for good at one instant and opens one destination, perhaps all.
 func (f *faults) disaster(r *rand.Rand) {
 	w := f.world

@@ -247,16 +247,33 @@ func (o *oracle) unseen(s *site) string {
 		if t := o.partitions[id]; s.index > 0 && t.gone&siteBit(0) != 0 && t.sites[s.index].forked == core.Unknown {
 			continue // its source has deleted the topic: the rest is shown once the copy is stopped
 		}
-		source := o.world.sites[0].serving()
-		if source != nil && source.newest.Sync[id.Topic].Fence.Moved && o.world.faults.done["wipe"] > 0 && o.truth(id).follows(s.index) == 0 {
-			continue // the leader that had shown it lost its disk, and the others wait for a mirror that is the primary now; so do their mirrors
-		}
 		for i := range o.partitions[id].acks {
 			a := &o.partitions[id].acks[i]
-			if a.owed&siteBit(s.index) != 0 && a.last >= leader.view.HW {
+			if a.owed&siteBit(s.index) != 0 && a.last >= leader.view.HW && !o.waitsForOpened(s, id, a.last) {
 				return fmt.Sprintf("%s: the acknowledged batch %d..%d of %s is above HW %d", s.id, a.base, a.last, id, leader.view.HW)
 			}
 		}
 	}
 	return ""
+}
+
+// waitsForOpened says that the source holds an offset back for a mirror that has opened and reports no more. Its gate
+// stands until an operator forces a release (C8), and no source knows by itself what a mirror had that opened alone: a new
+// leader, or one whose process started again, shows what its ledger had on disk and waits. Other mirrors of that source
+// wait with it. The batch itself is where the writes went.
+func (o *oracle) waitsForOpened(s *site, id core.PartitionID, last core.Offset) bool {
+	t, source := o.truth(id), o.world.sites[0].serving()
+	if source == nil || t.follows(s.index) != 0 {
+		return false
+	}
+	leader := source.leader(id)
+	if leader == nil || leader.highwater.state == nil {
+		return false
+	}
+	for _, g := range highwater.Describe(leader.highwater.state).Gates.Gates {
+		if d := o.world.siteNamed(g.Key.Cluster); d != nil && t.sites[d.index].forked != core.Unknown && g.Floor <= last {
+			return true
+		}
+	}
+	return false
 }

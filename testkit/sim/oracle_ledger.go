@@ -138,7 +138,8 @@ func (o *oracle) orphan(d *site, t mirror.TopicDescription, gates []image.Gate) 
 }
 
 // letsGo is I48: what the source's ledger lets go of stops gating at every leader within 100 ms, unless the machine stands
-// still. facts are about to be told.
+// still. A leader whose volume failed applies nothing and answers nobody any more; the election of another may wait for the
+// control quorum longer than that. facts are about to be told.
 func (o *oracle) letsGo(p *process, facts []image.Fact) {
 	if p.site.index != 0 || !p.attached {
 		return
@@ -164,7 +165,7 @@ func (o *oracle) letGo(p *process, topic core.TopicID, old image.Gate, at int64)
 	}
 	for _, id := range partitionsOf(*t) {
 		r := p.leader(id)
-		if r == nil || r.highwater.state == nil || r.broker.feed.held || r.broker.feed.freed > at ||
+		if r == nil || r.highwater.state == nil || r.highwater.err != nil || r.broker.feed.held || r.broker.feed.freed > at ||
 			max(r.broker.feed.box.slow, r.highwater.box.slow, r.partition.box.slow) > at {
 			continue
 		}

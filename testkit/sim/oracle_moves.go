@@ -11,13 +11,21 @@ import (
 
 // moveTruth is how one destination stands to the writes of one topic of the source.
 type moveTruth struct {
-	admitted bool // it was told that the source gates on it, and has sent no command since
-	released bool // the source's operator has let it go since its newest registration
-	took     bool // it takes the writes over from a source that gates on it
+	admitted bool                   // it was told that the source gates on it, and has sent no command since
+	epoch    core.RegistrationEpoch // of which it was told that
+	released bool                   // the source's operator has let it go since its newest registration
+	took     bool                   // it takes the writes over from a source that gates on it
+	handed   bool                   // the source has handed them over
+	starts   map[int32]gateTruth    // by partition: which registration its leaders gate by, lowest start
 
 	ends    map[int32][]core.Offset  // by partition: where the source said it ends, as often as it said so
 	decided []registration.EndRecord // decided by the source's process of that life, not on disk yet
 	life    int
+}
+
+type gateTruth struct {
+	epoch core.RegistrationEpoch
+	start core.Offset
 }
 
 type moveKey struct {
@@ -29,7 +37,7 @@ func (o *oracle) move(site int, topic core.TopicID) *moveTruth {
 	key := moveKey{site, topic}
 	m := o.moves[key]
 	if m == nil {
-		m = &moveTruth{ends: map[int32][]core.Offset{}}
+		m = &moveTruth{ends: map[int32][]core.Offset{}, starts: map[int32]gateTruth{}}
 		o.moves[key] = m
 	}
 	return m
@@ -41,13 +49,15 @@ func (o *oracle) mirrorMoves(s *site, ev mirror.Event) {
 	case mirror.CommandIssued:
 		o.move(s.index, e.Topic).admitted = false
 	case mirror.TopicAdmitted:
-		o.move(s.index, e.Topic).admitted = true
+		m := o.move(s.index, e.Topic)
+		m.admitted, m.epoch = true, e.Epoch
 	case mirror.TopicStopping:
 		if m := o.move(s.index, e.Topic); mirror.Verb(e.Verb) == mirror.VerbFailover {
 			m.took = m.admitted
 		}
 	case mirror.SwitchoverCommitted:
-		o.move(s.index, e.Topic).took = true
+		m := o.move(s.index, e.Topic)
+		m.took, m.handed = true, true
 	default: // says nothing of who takes the writes
 	}
 }
@@ -58,6 +68,10 @@ func (o *oracle) ledgerMoves(p *process, ev registration.Event) {
 	case registration.TopicRegistered:
 		if d := o.world.siteNamed(e.Cluster); d != nil {
 			o.move(d.index, e.Topic).released = false
+		}
+	case registration.GateApplied:
+		if d := o.world.siteNamed(e.Cluster); d != nil {
+			o.move(d.index, e.Topic).gates(e)
 		}
 	case registration.MirrorReleased:
 		d := o.world.siteNamed(e.Cluster)
@@ -79,6 +93,22 @@ func (o *oracle) ledgerMoves(p *process, ev registration.Event) {
 		}
 	default: // changes nobody's standing
 	}
+}
+
+func (m *moveTruth) gates(e registration.GateApplied) {
+	start := e.Gate.Start
+	if was, known := m.starts[e.Gate.Partition]; known && was.epoch == e.Epoch {
+		start = min(start, was.start) // a later leader gates from where it begins, and so did the one before
+	}
+	m.starts[e.Gate.Partition] = gateTruth{e.Epoch, start}
+}
+
+// binds says whether a leader of the source gates an offset on this destination: from its gate start on (C2). An added
+// partition, or one whose leader has not heard of the registration yet, does not, and the topic is ASYNC until it does: a
+// failover then takes what there is. A handover comes after all of them gate.
+func (m *moveTruth) binds(partition int32, last core.Offset) bool {
+	g, known := m.starts[partition]
+	return m.handed || known && g.epoch == m.epoch && last >= g.start
 }
 
 // handsOver is I47 at the instant a switchover is on the source's disk: whatever the source holds and has acknowledged,
@@ -149,7 +179,7 @@ func (o *oracle) ackedAfterMove(t *truth, a *ackTruth) {
 	}
 	for _, d := range o.world.sites[1:] {
 		m := o.moves[moveKey{d.index, t.id.Topic}]
-		if m != nil && m.took && !m.released && t.sites[d.index].forked != core.Unknown && a.last >= t.sites[d.index].forked {
+		if m != nil && m.took && !m.released && m.binds(t.id.Index, a.last) && t.sites[d.index].forked != core.Unknown && a.last >= t.sites[d.index].forked {
 			o.world.found("I46", "%s acks %d..%d of %s to all, and %s, which nobody has released, has taken its writes over at %d",
 				o.world.sites[a.site].id, a.base, a.last, t.id, d.id, t.sites[d.index].forked)
 		}

@@ -39,12 +39,22 @@ func TestAnAckAfterAFailoverIsNoticed(t *testing.T) {
 	o, d := w.oracle, w.sites[1]
 	truth := o.truth(id)
 	o.mirrorMoves(d, mirror.CommandIssued{Topic: id.Topic})
-	o.mirrorMoves(d, mirror.TopicAdmitted{Topic: id.Topic})
+	o.mirrorMoves(d, mirror.TopicAdmitted{Topic: id.Topic, Epoch: 2})
 	ack := ackTruth{base: 7, last: 9, acks: -1}
 	o.ackedAfterMove(truth, &ack)
 	w.wants(t, "")
 	o.mirrorMoves(d, mirror.TopicStopping{Topic: id.Topic, Verb: int8(mirror.VerbFailover)})
 	truth.sites[1].forked = 9
+	gate := registration.GateApplied{Cluster: d.id, Topic: id.Topic, Epoch: 1}
+	o.ledgerMoves(p, gate)
+	o.ackedAfterMove(truth, &ack)
+	w.wants(t, "") // its leader has not heard of the registration: the topic was ASYNC
+	gate.Epoch, gate.Gate.Start = 2, 10
+	o.ledgerMoves(p, gate)
+	o.ackedAfterMove(truth, &ack)
+	w.wants(t, "") // below the gate start
+	gate.Gate.Start = 8
+	o.ledgerMoves(p, gate)
 	o.ackedAfterMove(truth, &ack)
 	w.wants(t, "I46")
 	o.ackedAfterMove(truth, &ackTruth{base: 7, last: 8, acks: -1})

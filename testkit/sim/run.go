@@ -108,6 +108,7 @@ func (w *world) heal() {
 	}
 	for _, d := range w.sites[1:] {
 		w.unhold(d)
+		w.recoverOrphans(d)
 	}
 	if w.sites[0].gone { // whatever was promised is shown by opening every copy
 		for _, d := range w.sites[1:] {
