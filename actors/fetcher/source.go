@@ -14,6 +14,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/pattern"
 	"lockstep/protocol/perr"
 )
 
@@ -341,7 +342,7 @@ func (m *mirrorRun) observe(ctx context.Context, conn *conn, md metadata) error 
 func patterns(list []string) []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, p := range list {
-		if re, err := regexp.Compile("^(?:" + p + ")$"); err == nil {
+		if re, err := pattern.Compile(p); err == nil {
 			out = append(out, re)
 		}
 	}

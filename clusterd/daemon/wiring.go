@@ -16,6 +16,7 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/partition"
+	"lockstep/actors/core/pattern"
 	"lockstep/actors/fetcher"
 	"lockstep/clusterd/front"
 	"lockstep/protocol/messages"
@@ -178,7 +179,7 @@ func discover(ctx context.Context, config map[string]string, match func(string) 
 func patterns(list []string) (func(string) bool, error) {
 	var compiled []*regexp.Regexp
 	for _, p := range list {
-		re, err := regexp.Compile("^(?:" + p + ")$")
+		re, err := pattern.Compile(p)
 		if err != nil {
 			return nil, fmt.Errorf("pattern %q: %w", p, err)
 		}

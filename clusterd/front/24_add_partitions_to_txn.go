@@ -84,6 +84,7 @@ func (f *Front) addToTxn(img *image.Image, version int16, t kmsg.AddPartitionsTo
 		if code == perr.None {
 			a := reply.(transaction.PartitionsAnswered)
 			code = a.Code
+			f.toldOperator(t.TransactionalID, a)
 			for _, i := range a.Missing {
 				*places[i] = int16(perr.TransactionAbortable)
 				if version < 5 {

@@ -23,7 +23,12 @@ func (f *Front) addOffsetsToTxn(r *kmsg.AddOffsetsToTxnRequest, _ Client, slot *
 		return transaction.AddPartitions{Ref: ref, ID: r.TransactionalID, ProducerID: r.ProducerID, Epoch: r.ProducerEpoch, Groups: []string{r.Group}}
 	}, func(reply any, code perr.Code) {
 		if code == perr.None {
-			code = reply.(transaction.PartitionsAnswered).Code
+			a := reply.(transaction.PartitionsAnswered)
+			code = a.Code
+			f.toldOperator(r.TransactionalID, a)
+			if code == perr.TransactionAbortable && r.Version < 4 {
+				code = perr.InvalidTxnState
+			}
 		}
 		resp.ErrorCode = int16(perr.ForVersion(messages.KeyAddOffsetsToTxn, r.Version, code))
 		slot.Reply(resp)

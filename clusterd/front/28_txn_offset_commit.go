@@ -71,6 +71,7 @@ func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *
 			refuse(perr.CoordinatorLoadInProgress)
 			return
 		}
+		f.toldOperator(r.TransactionalID, a)
 		if code := verified(messages.KeyTxnOffsetCommit, r.Version, 4, 5, a); code != perr.None {
 			refuse(code)
 			return

@@ -23,6 +23,11 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(r.Resources))
 	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
+	type resource struct {
+		kind kmsg.ConfigResourceType
+		name string
+	}
+	asked := map[resource]bool{}
 	for i := range r.Resources {
 		rr, out := &r.Resources[i], &resp.Resources[i]
 		*out = kmsg.NewIncrementalAlterConfigsResponseResource()
@@ -31,9 +36,9 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 			done()
 		}
-		twice := slices.ContainsFunc(r.Resources[:i], func(o kmsg.IncrementalAlterConfigsRequestResource) bool {
-			return o.ResourceType == rr.ResourceType && o.ResourceName == rr.ResourceName
-		})
+		this := resource{rr.ResourceType, rr.ResourceName}
+		twice := asked[this]
+		asked[this] = true
 		switch {
 		case twice:
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
@@ -52,10 +57,12 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 // altered applies the operations of a request to the settings now: 0 sets, 1 deletes, 2 appends to a list, 3 takes from it.
 func altered(now map[string]string, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) (set map[string]string, deleted []string, why string) {
 	set = map[string]string{}
-	for i, op := range ops {
-		if slices.ContainsFunc(ops[:i], func(o kmsg.IncrementalAlterConfigsRequestResourceConfig) bool { return o.Name == op.Name }) {
+	named := make(map[string]bool, min(len(ops), 1024))
+	for _, op := range ops {
+		if named[op.Name] {
 			return nil, nil, fmt.Sprintf("%s is named twice", op.Name)
 		}
+		named[op.Name] = true
 		if op.Value == nil && op.Op != kmsg.IncrementalAlterConfigOpDelete {
 			return nil, nil, fmt.Sprintf("%s has no value", op.Name)
 		}
@@ -82,15 +89,15 @@ func listed(list, items string, add bool) string {
 	if list != "" {
 		now = strings.Split(list, ",")
 	}
-	for item := range strings.SplitSeq(items, ",") {
-		had := slices.Contains(now, item)
-		if add && !had {
-			now = append(now, item)
-		} else if !add {
-			now = slices.DeleteFunc(now, func(o string) bool { return o == item })
-		}
+	named := strings.Split(items, ",")
+	if add {
+		return strings.Join(once(append(now, named...), itself), ",")
 	}
-	return strings.Join(now, ",")
+	taken := make(map[string]bool, min(len(named), 1024))
+	for _, item := range named {
+		taken[item] = true
+	}
+	return strings.Join(slices.DeleteFunc(now, func(o string) bool { return taken[o] }), ",")
 }
 
 func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryRun bool, answer func(perr.Code, string)) {

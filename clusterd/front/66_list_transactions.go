@@ -1,13 +1,13 @@
 package front
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/pattern"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/perr"
 )
@@ -30,13 +30,13 @@ func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, _ Client, slot
 	}
 	matches := func(string) bool { return true }
 	if r.Version >= 2 && r.TransactionalIDPattern != nil && *r.TransactionalIDPattern != "" {
-		pattern, err := regexp.Compile("^(?:" + *r.TransactionalIDPattern + ")$")
+		re, err := pattern.Compile(*r.TransactionalIDPattern)
 		if err != nil {
 			resp.ErrorCode = int16(perr.InvalidRegularExpression)
 			slot.Reply(resp)
 			return
 		}
-		matches = pattern.MatchString
+		matches = re.MatchString
 	}
 	if len(r.StateFilters) > 0 && len(cmd.States) == 0 {
 		slot.Reply(resp)
@@ -44,7 +44,20 @@ func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, _ Client, slot
 	}
 	shards := f.cluster.TransactionShards(f.broker.Image(), f.broker.ID())
 	var mu sync.Mutex
-	done := countdown(len(shards), func() { slot.Reply(resp) })
+	var all []transaction.ListedTransaction
+	// Matched on the connection's goroutine: a shard has others to serve.
+	done := countdown(len(shards), func() {
+		slot.Turn(func() (kmsg.Response, bool) {
+			for _, t := range all {
+				if matches(t.ID) {
+					resp.TransactionStates = append(resp.TransactionStates, kmsg.ListTransactionsResponseTransactionState{
+						TransactionalID: t.ID, ProducerID: t.ProducerID, TransactionState: t.Phase.String()})
+				}
+			}
+			all = nil
+			return resp, true
+		})
+	})
 	for _, shard := range shards {
 		f.cluster.TransactionShard(shard, func(ref core.RequestID) transaction.Command {
 			c := cmd
@@ -59,12 +72,7 @@ func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, _ Client, slot
 				resp.ErrorCode = int16(perr.CoordinatorNotAvailable)
 				return
 			}
-			for _, t := range listed.Txns {
-				if matches(t.ID) {
-					resp.TransactionStates = append(resp.TransactionStates, kmsg.ListTransactionsResponseTransactionState{
-						TransactionalID: t.ID, ProducerID: t.ProducerID, TransactionState: t.Phase.String()})
-				}
-			}
+			all = append(all, listed.Txns...)
 		})
 	}
 }

@@ -28,11 +28,9 @@ func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, _ Client
 		refuse(perr.InvalidRequest, err.Error())
 		return
 	}
-	for _, p := range append(append([]string(nil), r.IncludePatterns...), r.ExcludePatterns...) {
-		if compiled(p) == nil {
-			refuse(perr.InvalidRequest, fmt.Sprintf("pattern %q is not a regular expression", p))
-			return
-		}
+	if why := checkPatterns(r.IncludePatterns, r.ExcludePatterns); why != "" {
+		refuse(perr.InvalidRequest, why)
+		return
 	}
 	f.withMirror(name, func(d mirror.Description, ok bool) {
 		if !ok {

@@ -20,6 +20,11 @@ func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, _ Client, 
 		slot.Reply(resp)
 		return
 	}
+	if why := checkPatterns(r.Patterns); why != "" {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.InvalidRequest), text(why)
+		slot.Reply(resp)
+		return
+	}
 	f.withMirror(name, func(d mirror.Description, ok bool) {
 		if !ok {
 			resp.ErrorCode = int16(perr.UnknownClusterMirror)

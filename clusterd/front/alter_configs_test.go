@@ -1,8 +1,10 @@
 package front
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -99,5 +101,37 @@ func TestSettingsOfMirrorsAreAltered(t *testing.T) {
 		if code, why := h.alterConfigs(clusterMirror, "dr", false, bad); code != perr.InvalidConfig || why == "" {
 			t.Errorf("%s=%s: %v %q", bad.Name, *bad.Value, code, why)
 		}
+	}
+}
+
+// Each setting was compared with all before it, and each item of a list: megabytes of short names took minutes.
+func TestManySettingsAreReadInOnePass(t *testing.T) {
+	const many = 300_000
+	names := make([]string, many)
+	ops := make([]op, many)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+		ops[i] = set(names[i], "")
+	}
+	list := strings.Join(names, ",")
+	for what, do := range map[string]func(){
+		"settings":      func() { altered(nil, ops) },
+		"items added":   func() { listed("", list, true) },
+		"items removed": func() { listed(list, list, false) },
+	} {
+		began := time.Now()
+		do()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%d %s took %v", many, what, took)
+		}
+	}
+	if got := listed("a,b", "b,c,c", true); got != "a,b,c" {
+		t.Errorf("added: %q", got)
+	}
+	if got := listed("a,b,c", "a,c,x", false); got != "b" {
+		t.Errorf("removed: %q", got)
+	}
+	if _, _, why := altered(nil, []op{set("a", "1"), set("b", "1"), set("a", "2")}); why != "a is named twice" {
+		t.Errorf("twice: %q", why)
 	}
 }

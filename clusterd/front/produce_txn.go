@@ -72,6 +72,7 @@ func (f *Front) inTxn(version int16, id string, b batch.Batch, topic *image.Topi
 		defer f.asking.end(at)
 		switch a := reply.(type) {
 		case transaction.PartitionsAnswered:
+			f.toldOperator(id, a)
 			if code := verified(messages.KeyProduce, version, abortableProduce, implicitProduce, a); code != perr.None {
 				refuse(code, a.Text)
 				return

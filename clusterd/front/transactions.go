@@ -30,6 +30,13 @@ func (f *Front) askTransaction(id string, build func(core.RequestID) transaction
 	})
 }
 
+// toldOperator logs the refusals of a coordinator that an operator can help: the answers have no place for a text.
+func (f *Front) toldOperator(id string, a transaction.PartitionsAnswered) {
+	if a.Code == perr.CoordinatorLoadInProgress || a.Code == perr.TransactionAbortable {
+		f.log.Warn("a transaction was not widened", "transactional_id", id, "code", a.Code.Name(), "reason", a.Text)
+	}
+}
+
 // inTransaction is a partition as the coordinator keeps it.
 func inTransaction(t *image.Topic, index int32) transaction.PartitionRecord {
 	return transaction.PartitionRecord{Topic: t.ID, Name: t.Name, Partition: index}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/assignor"
@@ -109,5 +110,52 @@ func TestAMemberMaySayItHasAnything(t *testing.T) {
 		if b.Code != perr.None || b.Assignment.Len() != 0 {
 			t.Errorf("%v: %+v", owned, b)
 		}
+	}
+}
+
+// A pattern of a few kilobytes must not hold up all groups of a shard for seconds; one that many members have is matched
+// once for all of them.
+func TestAPatternOfAMemberIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.do(Resume{Settings: w.settings})
+	w.topics("t:2")
+	slow := strings.Repeat("(?:.?){1000}", 300)
+	if b := w.hear("g", "a", func(c *ConsumerBeat) { c.Regex = &slow }); b.Code != perr.InvalidRegularExpression || !strings.Contains(b.Text, "bytes") {
+		t.Errorf("%v %.200s", b.Code, b.Text)
+	}
+	members := []*consumer{{said: ConsumerRecord{Member: "a", Regex: "t.*"}}, {said: ConsumerRecord{Member: "b", Regex: "t.*"}}, {said: ConsumerRecord{Member: "c"}}}
+	s := subscriptionsOf(members)
+	topics := map[string]subscribedTopic{"t1": {id: topicID("t1"), partitions: 1}, "u": {id: topicID("u"), partitions: 1}}
+	for _, m := range members {
+		want := 0
+		if m.said.Regex != "" {
+			want = 1
+		}
+		if got := s.of(m, topics); len(got) != want {
+			t.Errorf("%s has %v", m.said.Member, got)
+		}
+	}
+	if len(s.matching) != 1 {
+		t.Errorf("matched %d times", len(s.matching))
+	}
+}
+
+// A filter is compared with every group of a shard, and may have any length.
+func TestALongFilterIsASet(t *testing.T) {
+	w := newWorld(t)
+	w.do(Resume{Settings: w.settings})
+	w.topics("t:2")
+	for i := range 500 {
+		w.hear(fmt.Sprint("g", i), "a", nil)
+	}
+	filter := make([]string, 300_000)
+	for i := range filter {
+		filter[i] = fmt.Sprint("state", i)
+	}
+	filter[len(filter)-1] = "sTABLE"
+	began := time.Now()
+	listed := w.do(ListGroups{Ref: 1, States: filter, Types: []string{"CONSUMER"}})[0].(Listed)
+	if took := time.Since(began); len(listed.Groups) != 500 || took > 5*time.Second {
+		t.Errorf("%d groups after %v", len(listed.Groups), took)
 	}
 }

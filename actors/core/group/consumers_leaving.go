@@ -39,10 +39,11 @@ func (b *beat) leave() {
 func (s *State) removeConsumers(group string, gone []string, now core.Now) []Event {
 	g := s.groups[group].consumers
 	var events []Event
+	leaves := among(gone)
 	for _, id := range gone {
 		events = append(events, ConsumerRemoved{Group: group, Member: id})
 	}
-	left := slices.DeleteFunc(g.inOrder(), func(m *consumer) bool { return slices.Contains(gone, m.said.Member) })
+	left := slices.DeleteFunc(g.inOrder(), func(m *consumer) bool { return leaves(m.said.Member) })
 	return append(events, GroupEpochRaised{Group: group, Epoch: g.epoch + 1, Topics: topicRecords(subscriptionsOf(left).rest(g.topics)), Age: s.ageAt(now)})
 }
 

@@ -44,13 +44,14 @@ func (l *live) description(group string) Description {
 
 func (s *State) list(c ListGroups, now int64) outcome {
 	listed := Listed{Ref: c.Ref}
+	states, types := wanted(c.States), wanted(c.Types)
 	for _, name := range s.names() {
 		l := s.current(name, now)
 		line := ListedGroup{Group: name, ProtocolType: l.protocolType, State: l.phase.String(), Type: classicKind}
 		if s.isConsumers(name) {
 			line.ProtocolType, line.State, line.Type = consumerType, s.groups[name].consumers.state(), consumerKind
 		}
-		if wanted(c.States, line.State) && wanted(c.Types, line.Type) {
+		if states(line.State) && types(line.Type) {
 			listed.Groups = append(listed.Groups, line)
 		}
 	}
@@ -101,7 +102,12 @@ func (s *State) names() []string {
 	return names
 }
 
-// wanted compares without case: clients spell states in several ways (G08).
-func wanted(filter []string, value string) bool {
-	return len(filter) == 0 || slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(f, value) })
+// wanted makes the question whether a filter lets a value through, which is asked for every group: a filter may be long.
+// It compares without case, because clients spell states in several ways (G08).
+func wanted(filter []string) func(value string) bool {
+	set := make(map[string]bool, min(len(filter), 1024))
+	for _, f := range filter {
+		set[strings.ToLower(f)] = true
+	}
+	return func(value string) bool { return len(set) == 0 || set[strings.ToLower(value)] }
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockstep/actors/core/assignor"
+	"lockstep/actors/core/pattern"
 	"lockstep/protocol/perr"
 )
 
@@ -38,7 +39,7 @@ func (b *beat) check() (perr.Code, string) {
 		}
 	}
 	if b.req.Regex != nil && *b.req.Regex != "" {
-		if _, err := pattern(*b.req.Regex); err != nil {
+		if _, err := pattern.Compile(*b.req.Regex); err != nil {
 			return perr.InvalidRegularExpression, fmt.Sprintf("SubscribedTopicRegex `%s` is not a valid regular expression: %v.", *b.req.Regex, err)
 		}
 	}

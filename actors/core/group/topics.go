@@ -7,30 +7,24 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
+	"lockstep/actors/core/pattern"
 )
 
 // subscriptions is what the members of a group subscribe to, by name and by pattern (RE2, which is what Kafka takes).
 type subscriptions struct {
 	names    map[string]bool
 	patterns map[string]*regexp.Regexp
-}
-
-// pattern compiles a pattern that must match the whole name.
-func pattern(text string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(text); err != nil { // alone: a parenthesis must not close ours
-		return nil, err
-	}
-	return regexp.Compile(`\A(?:` + text + `)\z`)
+	matching map[string]map[core.TopicID]bool // by pattern: made by of, when first asked
 }
 
 func subscriptionsOf(members []*consumer) subscriptions {
-	s := subscriptions{map[string]bool{}, map[string]*regexp.Regexp{}}
+	s := subscriptions{map[string]bool{}, map[string]*regexp.Regexp{}, map[string]map[core.TopicID]bool{}}
 	for _, m := range members {
 		for _, t := range m.said.Topics {
 			s.names[t] = true
 		}
 		if text := m.said.Regex; text != "" && s.patterns[text] == nil {
-			if re, err := pattern(text); err == nil { // refused at the door; a journal may know better
+			if re, err := pattern.Compile(text); err == nil { // refused at the door; a journal may know better
 				s.patterns[text] = re
 			}
 		}
@@ -89,17 +83,36 @@ func (s subscriptions) rest(before map[string]subscribedTopic) map[string]subscr
 	return left
 }
 
-// of lists the ids of the topics that one member subscribes to.
+// of lists the ids of the topics that one member subscribes to. topics are the same for all members: many have the same
+// pattern, and it is matched once.
 func (s subscriptions) of(m *consumer, topics map[string]subscribedTopic) []core.TopicID {
-	re := s.patterns[m.said.Regex]
+	matching := s.matched(m.said.Regex, topics)
 	var ids []core.TopicID
 	for name, t := range topics {
 		_, named := slices.BinarySearch(m.said.Topics, name)
-		if named || re != nil && re.MatchString(name) {
+		if named || matching[t.id] {
 			ids = append(ids, t.id)
 		}
 	}
 	return ids
+}
+
+func (s subscriptions) matched(text string, topics map[string]subscribedTopic) map[core.TopicID]bool {
+	re := s.patterns[text]
+	if re == nil {
+		return nil
+	}
+	known, asked := s.matching[text]
+	if !asked {
+		known = map[core.TopicID]bool{}
+		for name, t := range topics {
+			if re.MatchString(name) {
+				known[t.id] = true
+			}
+		}
+		s.matching[text] = known
+	}
+	return known
 }
 
 func topicRecords(topics map[string]subscribedTopic) []SubscribedTopicRecord {

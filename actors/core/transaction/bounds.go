@@ -14,6 +14,13 @@ const (
 	groupCost     = 64
 )
 
+// Every turn of an id looks at all that its transaction has and at all who wait for its end: what a client can make of
+// nothing but names, and as often as it likes, is few. Partitions are as many as the cluster has.
+const (
+	maxGroups  = 256
+	maxWaiters = 16
+)
+
 func (r *TransactionRecord) bytes() int64 {
 	n := int64(idCost + len(r.ID))
 	for i := range r.Partitions {

@@ -1,7 +1,6 @@
 package transaction
 
 import (
-	"slices"
 	"strings"
 
 	"lockstep/actors/core"
@@ -19,11 +18,19 @@ func (s *State) describe(c DescribeTransaction) outcome {
 
 func (s *State) list(c ListTransactions, now core.Now) outcome {
 	listed := Listed{Ref: c.Ref}
+	states, producers := map[Phase]bool{}, producerSet(c.Producers)
+	for _, name := range c.States {
+		for p := Empty; p <= CompleteAbort; p++ {
+			if strings.EqualFold(name, p.String()) {
+				states[p] = true
+			}
+		}
+	}
 	for _, id := range s.ids() {
 		r := s.txns[id]
 		switch {
-		case len(c.Producers) > 0 && !slices.Contains(c.Producers, r.ProducerID):
-		case len(c.States) > 0 && !slices.ContainsFunc(c.States, func(f string) bool { return strings.EqualFold(f, r.phase().String()) }):
+		case len(c.Producers) > 0 && !producers[r.ProducerID]:
+		case len(c.States) > 0 && !states[r.phase()]:
 		case c.LongerMs >= 0 && (r.StartMs < 0 || now.Wall-r.StartMs <= c.LongerMs):
 		default:
 			listed.Txns = append(listed.Txns, ListedTransaction{ID: id, ProducerID: r.ProducerID, Phase: r.phase()})
@@ -32,4 +39,13 @@ func (s *State) list(c ListTransactions, now core.Now) outcome {
 	var out outcome
 	answer(&out, listed)
 	return out
+}
+
+// producerSet is made once for a question that is asked of every id.
+func producerSet(list []int64) map[int64]bool {
+	set := make(map[int64]bool, min(len(list), 1024))
+	for _, id := range list {
+		set[id] = true
+	}
+	return set
 }

@@ -76,6 +76,10 @@ func (t *turn) fence() {
 
 func (t *turn) wait(w waiter) {
 	w.until = t.now.Mono + holdNs
+	if boundShards && len(t.waiters) >= maxWaiters {
+		t.tell(t.waiters[0], perr.ConcurrentTransactions, "others wait for the same end")
+		t.waiters = slices.Delete(t.waiters, 0, 1)
+	}
 	t.waiters = append(t.waiters, w)
 }
 
@@ -86,9 +90,10 @@ func (s *State) abortOpen(c AbortOpen, now core.Now) outcome {
 		return out
 	}
 	first := int64(0)
+	producers := producerSet(c.Producers)
 	for _, id := range s.ids() {
 		r := s.txns[id]
-		if r.phase() != Ongoing || !slices.Contains(c.Producers, r.ProducerID) ||
+		if r.phase() != Ongoing || !producers[r.ProducerID] ||
 			!slices.ContainsFunc(r.Partitions, func(p PartitionRecord) bool { return p.Topic == c.Topic }) {
 			continue
 		}

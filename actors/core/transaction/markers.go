@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -12,11 +11,15 @@ func (t *turn) send() {
 	if t.record == nil || !t.record.phase().prepared() {
 		return
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(t.due), compareTargets) {
-		d := t.due[at]
-		if d.asked || d.retryAt > t.now.Mono {
-			continue
+	var ready []Target // sorted alone: each answer comes here, and most of what is due is on its way then
+	for at, d := range t.due {
+		if !d.asked && d.retryAt <= t.now.Mono {
+			ready = append(ready, at)
 		}
+	}
+	slices.SortFunc(ready, compareTargets)
+	for _, at := range ready {
+		d := t.due[at]
 		t.due[at] = due{asked: true, tries: d.tries + 1}
 		commit := t.record.phase() == PrepareCommit
 		if at.Group != "" {

@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"fmt"
 	"slices"
 
 	"lockstep/actors/core"
@@ -44,6 +45,10 @@ func (t *turn) add(c AddPartitions) {
 	for _, g := range groups {
 		more += int64(groupCost + len(g))
 	}
+	if held := len(r.openGroups()) + len(groups); boundShards && len(groups) > 0 && held > maxGroups {
+		refuse(perr.TransactionAbortable, fmt.Sprintf("the transaction of %s has offsets of %d groups already: end it first", c.ID, maxGroups))
+		return
+	}
 	if code, text := t.s.noRoom(more); code != 0 {
 		refuse(code, text)
 		return
@@ -54,6 +59,14 @@ func (t *turn) add(c AddPartitions) {
 	t.happen(ev)
 	t.used()
 	t.reply(PartitionsAnswered{Ref: c.Ref})
+}
+
+// openGroups are the groups of the open transaction; those of the one before do not count.
+func (r *TransactionRecord) openGroups() []string {
+	if r.phase() != Ongoing {
+		return nil
+	}
+	return r.Groups
 }
 
 // lacks lists what the open transaction does not have: indexes of partitions, and groups, each once.
