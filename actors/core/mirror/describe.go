@@ -45,6 +45,9 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 			d.ErrorMessage = unsyncedText
 		}
 	}
+	if t.phase() == Diverged {
+		d.ErrorMessage += divergedRemedy
+	}
 	for i := range t.Partitions {
 		p := s.describePartition(t, i, now)
 		if d.ErrorMessage == "" && p.ErrorMessage != "" {
@@ -54,6 +57,8 @@ func (s *State) describeTopic(t *topic, now core.Now) TopicDescription {
 	}
 	return d
 }
+
+const divergedRemedy = "; --stop makes the copy here writable, --recover --accept-source takes the source's and moves what is cut to quarantine"
 
 // state is the one word or sentence an operator reads first. SYNC always comes with T, and not at all while a
 // partition is not gated or the claim is older than the lease (C4, I44).

@@ -28,6 +28,9 @@ func (d *site) recover(accept bool) TopicResult {
 // was promised of the old data is over (R2, R11).
 func TestADivergedTopicFollowsItsSourceOnAnOperatorsWordOnly(t *testing.T) {
 	d := diverged(t)
+	if got := d.describe().ErrorMessage; !strings.Contains(got, "the source lost data; --stop") || !strings.Contains(got, "--accept-source") {
+		t.Errorf("it is described as %q", got)
+	}
 	if got := d.recover(false); got.Code != perr.InvalidClusterMirrorState || !strings.Contains(got.Text, "--accept-source") || !strings.Contains(got.Text, "--stop") {
 		t.Fatalf("without the word: %+v", got)
 	}
