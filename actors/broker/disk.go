@@ -33,7 +33,8 @@ func (r *Replica) catchUp(e partition.ReadLeaderLog) {
 		r.broker.cluster.system.Logger.Warn("follower cannot read its leader's log", "replica", string(r.stream), "from", int64(e.From), "err", err)
 		return
 	}
-	push := partition.Replicate{From: e.Leader, Epoch: e.Epoch, Term: e.Term, HW: view.HW, LogStart: view.LogStart, Adopted: view.Adopted}
+	// What the log stands under came with Aligned, in order; this view may be older.
+	push := partition.Replicate{From: e.Leader, Epoch: e.Epoch, Term: e.Term, HW: view.HW, LogStart: view.LogStart, Adopted: core.NoEpoch, SourceHW: core.Unknown}
 	for _, s := range stored {
 		b, _, err := batch.Parse(s.Bytes)
 		if err != nil {

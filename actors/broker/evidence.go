@@ -23,6 +23,8 @@ type Evidence struct {
 	// Partitions is how many the topic has. One that is made after T takes no ack before T.
 	Partitions int32
 	Unsynced   bool // this cluster runs with durability=os (R14)
+	// Incarnation is of this process: what a destination adopted of another one says nothing here (R3).
+	Incarnation core.Incarnation
 }
 
 // Evidence composes it. ok is false when the partition has no leader in the controller's newest epoch
@@ -43,6 +45,7 @@ func (c *Cluster) Evidence(id core.PartitionID) (e Evidence, ok bool) {
 		return Evidence{}, false
 	}
 	e = Evidence{T: t, Epoch: gates.Epoch, HW: gates.HW, HasWaiters: gates.HasWaiters, LastUnclean: gates.LastUnclean}
+	e.Incarnation = c.Newest().Incarnation
 	e.Era = max(c.Newest().Sync[id.Topic].Era, c.Newest().Mirrors[id.Topic].Era)
 	if topic, known := c.Newest().Topic(id.Topic); known {
 		e.Partitions = int32(len(topic.Partitions))

@@ -21,7 +21,7 @@ func TestForgedFloorsMoveNothing(t *testing.T) { // attack-A04, A08, R3
 	waiting := r.send(leader, -1, "nobody has a copy")
 	r.eventually("the record waits", func() bool { return leader.View().LEO == 1 && leader.Gates().HasWaiters })
 	p, _ := r.Newest().Partition(id)
-	genuine := highwater.ReportFloor{Key: dr, Epoch: re, SourceEpoch: p.LeaderEpoch, Incarnation: core.Incarnation{1}, Floor: 1, ISRSize: 1, MinISR: 1, DestEpoch: 1, Seq: 1}
+	genuine := highwater.ReportFloor{Key: dr, Epoch: re, SourceEpoch: p.LeaderEpoch, SourceIncarnation: r.Newest().Incarnation, Incarnation: core.Incarnation{1}, Floor: 1, ISRSize: 1, MinISR: 1, DestEpoch: 1, Seq: 1}
 	for name, forge := range map[string]func(*highwater.ReportFloor){
 		"another cluster":              func(f *highwater.ReportFloor) { f.Key.Cluster = "dc3" },
 		"this cluster":                 func(f *highwater.ReportFloor) { f.Key.Cluster = "dc1" },
@@ -35,6 +35,8 @@ func TestForgedFloorsMoveNothing(t *testing.T) { // attack-A04, A08, R3
 		"a future source epoch":        func(f *highwater.ReportFloor) { f.SourceEpoch++ },
 		"the last source epoch":        func(f *highwater.ReportFloor) { f.SourceEpoch = math.MaxInt32 },
 		"no source epoch":              func(f *highwater.ReportFloor) { f.SourceEpoch = core.NoEpoch },
+		"another run of this cluster":  func(f *highwater.ReportFloor) { f.SourceIncarnation[5] ^= 1 },
+		"no run of this cluster":       func(f *highwater.ReportFloor) { f.SourceIncarnation = core.Incarnation{} },
 		"other data":                   func(f *highwater.ReportFloor) { f.Incarnation = core.Incarnation{2} },
 		"no data":                      func(f *highwater.ReportFloor) { f.Incarnation = core.Incarnation{} },
 		"more than there is":           func(f *highwater.ReportFloor) { f.Floor = 2 },

@@ -43,7 +43,7 @@ func (r *rig) release() {
 func (r *rig) floor(id core.PartitionID, re core.RegistrationEpoch, upTo core.Offset, seq int64) {
 	r.t.Helper()
 	p, _ := r.Newest().Partition(id)
-	r.ReportFloor(id, highwater.ReportFloor{Key: dr, Epoch: re, SourceEpoch: p.LeaderEpoch, Incarnation: core.Incarnation{1}, Floor: upTo, ISRSize: 1, MinISR: 1, DestEpoch: 1, Seq: seq})
+	r.ReportFloor(id, highwater.ReportFloor{Key: dr, Epoch: re, SourceEpoch: p.LeaderEpoch, SourceIncarnation: r.Newest().Incarnation, Incarnation: core.Incarnation{1}, Floor: upTo, ISRSize: 1, MinISR: 1, DestEpoch: 1, Seq: seq})
 }
 
 func (r *rig) vouched(id core.PartitionID) bool {

@@ -48,7 +48,7 @@ const (
 	evidenceEvery = 250 * time.Millisecond
 	// maxHeard bounds what unknown senders can make us remember.
 	maxHeard = 4096
-	// partitionsPerEvidence keeps a message of evidence, about 120 bytes a partition, below MaxChunk.
+	// partitionsPerEvidence keeps a message of evidence, about 140 bytes a partition, below MaxChunk.
 	partitionsPerEvidence = 2048
 	// maxName is Kafka's limit for names, which a mirror shares.
 	maxName = 249

@@ -46,7 +46,7 @@ const (
 	// repeatWaiting is how often a floor is repeated while the source says that acks wait for it: the only
 	// cure for a lost message.
 	repeatWaiting = 100 * time.Millisecond
-	// floorsPerMessage keeps a message of floors, about 80 bytes a partition with its topic, below MaxChunk.
+	// floorsPerMessage keeps a message of floors, about 100 bytes a partition with its topic, below MaxChunk.
 	floorsPerMessage = 4096
 )
 

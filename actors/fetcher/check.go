@@ -37,8 +37,9 @@ type check struct {
 	start     core.Offset
 	stated    bool
 	unclean   core.LeaderEpoch
-	differs   bool        // the source has another record where the common history ends
-	begins    core.Offset // the source's epoch, of a source that states nothing; Unknown: not learned
+	source    core.Incarnation // of the source that counted the epoch; zero: it states none
+	differs   bool             // the source has another record where the common history ends
+	begins    core.Offset      // the source's epoch, of a source that states nothing; Unknown: not learned
 }
 
 // dueChecks moves every cursor that needs a check, and may have one now, to aligning.
@@ -232,7 +233,8 @@ func topicIDs(list []question) map[string]core.TopicID {
 	return ids
 }
 
-// askUnclean asks for lastUncleanEpoch, which a truncation needs before the epoch is adopted (R11). Only a
+// askUnclean asks for lastUncleanEpoch, which a truncation needs before the epoch is adopted (R11), and for the source's
+// incarnation, which tells the epoch from that of a restored copy (R3). Only a
 // fetch answer carries it, so this is a fetch that wants no data: it reports nothing, and what records it
 // brings are dropped. A source that states nothing leaves stated false. It is asked last and by the topic's id: the two
 // requests before name the topic, and another one may have the name by now (F34, I41).
@@ -273,7 +275,7 @@ func askUnclean(ctx context.Context, conn *conn, m *mirrorRun, version int16, li
 				r.code, r.text = perr.Code(p.ErrorCode), ""
 			}
 			if p.ErrorCode == 0 && p.Evidence != nil && core.LeaderEpoch(p.Evidence.SourceEpoch) == r.epoch {
-				r.stated, r.unclean = true, core.LeaderEpoch(p.Evidence.LastUncleanEpoch)
+				r.stated, r.unclean, r.source = true, core.LeaderEpoch(p.Evidence.LastUncleanEpoch), p.Evidence.Incarnation
 				r.compare(m, p.ComparedCrc)
 			}
 		}

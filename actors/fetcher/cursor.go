@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lockstep/actors/core"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -35,6 +36,7 @@ type cursor struct {
 	home    core.LeaderEpoch // our own leader epoch when the source's was adopted
 	agreed  core.LeaderEpoch // the epoch our partition actor wants to be asked for next, NoEpoch: its newest
 	adopted core.LeaderEpoch // the source epoch our log stands under in this session
+	source  core.Incarnation // of the source that counted it, as the check learned it; zero: it states none
 	next    core.Offset      // our durable LEO: where the next fetch starts
 	last    core.LeaderEpoch // latest epoch in our log below next
 	flying  int              // fetches outstanding, at most window
@@ -144,6 +146,21 @@ func (c *cursor) lose(now time.Time) {
 // current reports whether an answer to q may be used.
 func (c *cursor) current(q asked) bool {
 	return !fenceAnswers || q.attempt == c.attempt && q.session == c.Session && q.epoch == c.adopted && c.flying > 0
+}
+
+// anotherSource reports whether an answer is of another run of the source than the one whose epoch is adopted. A source that
+// was restored from an older copy leads under the very same epochs, on the same connection and in the same session; what it
+// says must not be used before its records were compared with ours (R3). Records without evidence are of nobody's run; an error without it says nothing of one.
+func (c *cursor) anotherSource(p *messages.FetchResponsePartition) bool {
+	return statedSource(p) != c.source && (p.Evidence != nil || p.ErrorCode == 0) && checkAnotherIncarnation
+}
+
+// statedSource is the incarnation that an answer names; zero: none.
+func statedSource(p *messages.FetchResponsePartition) core.Incarnation {
+	if p.Evidence == nil {
+		return core.Incarnation{}
+	}
+	return p.Evidence.Incarnation
 }
 
 // readsSync reports whether the next fetch carries MirrorReplicaInfo. A refused partition reads like a

@@ -77,6 +77,7 @@ func (p *peer) compose(req *messages.FetchRequest, asked []peerFetch) (*messages
 			r.Evidence = &messages.PartitionEvidence{}
 			r.Evidence.Default()
 			r.Evidence.SourceEpoch, r.Evidence.LastUncleanEpoch = int32(l.epoch), int32(l.unclean)
+			r.Evidence.Incarnation = l.source
 		}
 		if q.Compare >= 0 && !l.plain {
 			r.ComparedCrc = tail(l.batches, q.Compare)

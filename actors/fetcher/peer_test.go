@@ -52,6 +52,7 @@ type peerLog struct {
 	release int64
 	unclean core.LeaderEpoch
 	plain   bool // states no evidence
+	source  core.Incarnation
 }
 
 // peerFetch is one partition of one fetch, as it arrived.

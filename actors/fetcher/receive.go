@@ -84,6 +84,11 @@ func (f *fetcher) landed(fl *flight) {
 // receivePartition reads one current answer.
 func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponsePartition, now time.Time) {
 	c.flight = nil
+	if c.anotherSource(p) {
+		f.mirror.count.stale.Add(1)
+		c.retryAlignment(now, epochPace)
+		return
+	}
 	f.heed(c, q, p)
 	if code := perr.Code(p.ErrorCode); code != 0 {
 		f.refused(c, q, code, "", now)
@@ -127,8 +132,9 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 		c.received = now
 	}
 	c.tracked, c.trimmed, c.told = hw, start, c.waiters
+	source := statedSource(p)
 	f.ask(c, func(ref core.RequestID) partition.Command {
-		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
+		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, SourceIncarnation: source, Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
 	}, now)
 }
 
@@ -220,9 +226,9 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 			}
 			continue
 		}
-		c.cut, c.begins = r.cut(), r.begins
+		c.cut, c.begins, c.source = r.cut(), r.begins, r.source
 		f.ask(c, func(ref core.RequestID) partition.Command {
-			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch,
+			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch, SourceIncarnation: r.source,
 				EndEpoch: r.endEpoch, EndOffset: r.endOffset, Differs: r.differs, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
 				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: f.followsUnclean(c), Accept: c.Accept}
 		}, now)

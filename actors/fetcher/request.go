@@ -191,7 +191,7 @@ func listed(index int32, f highwater.PublishFloor) messages.FetchRequestMirrored
 // statedFloor is the floor that was published under the adopted source epoch and the present registration.
 func (c *cursor) statedFloor(home Destination, name core.MirrorName) (f highwater.PublishFloor, ok bool) {
 	f, ok = home.Floor(c.ID)
-	return f, ok && f.Mirror == name && f.Epoch == c.Epoch && f.Incarnation == c.Incarnation && (f.SourceEpoch == c.adopted || !reportsOfAdoptedEpoch)
+	return f, ok && f.Mirror == name && f.Epoch == c.Epoch && f.Incarnation == c.Incarnation && (f.SourceEpoch == c.adopted && f.SourceIncarnation == c.source || !reportsOfAdoptedEpoch)
 }
 
 // currentFloor is the stated floor. While there is none it states none, but names the registration that the
@@ -201,7 +201,7 @@ func (c *cursor) currentFloor(m *mirrorRun) highwater.PublishFloor {
 		return f
 	}
 	local, _ := m.home().Partition(c.ID)
-	return highwater.PublishFloor{Mirror: m.name, Epoch: c.Epoch, SourceEpoch: c.adopted, Incarnation: c.Incarnation, Floor: core.Unknown,
+	return highwater.PublishFloor{Mirror: m.name, Epoch: c.Epoch, SourceEpoch: c.adopted, SourceIncarnation: c.source, Incarnation: c.Incarnation, Floor: core.Unknown,
 		ISR: local.ISR, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR, DestEpoch: core.NoEpoch}
 }
 

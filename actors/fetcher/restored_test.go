@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -69,4 +70,48 @@ func TestAnswersOfATopicMadeAgainUnderTheNameAreNotAdopted(t *testing.T) { // F3
 			}
 		}
 	})
+}
+
+// The source is restored while the mirror cannot hear it, and comes back under the epoch that is adopted, with more than the
+// mirror has. Neither its records nor its silence is used before they were compared, and no floor that was stated to the
+// run before is sent to it.
+func TestAnotherRunOfTheSourceIsCheckedFirst(t *testing.T) { // R3
+	for name, more := range map[string]int{"with records beyond ours": 2, "as long as ours": 0} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			r.config["metadata.refresh.interval.ms"] = "60000"
+			l := r.home.add(r.id(0), 1)
+			r.peer.change(func() { r.peer.logs[0].source = core.Incarnation{1} })
+			r.peer.produce(0, 5, true)
+			r.home.change(func() {
+				l.floor = &highwater.PublishFloor{Mirror: "dr", Epoch: 9, SourceEpoch: 1, SourceIncarnation: core.Incarnation{1}, Floor: 5, ISRSize: 2, MinISR: 2, DestEpoch: 20, Seq: 1}
+			})
+			r.mirror(1, mirror.FetchSync)
+			r.upTo(0, 5)
+			r.peer.awaitFetch(func(q peerFetch) bool {
+				return len(q.Floors) == 1 && q.Floors[0].Floor == 5 && q.Floors[0].SourceIncarnation == core.Incarnation{1}
+			})
+			r.peer.change(func() {
+				log := r.peer.logs[0]
+				log.cut(0, log.epoch)
+				log.source = core.Incarnation{2}
+				for n := 5 + more; n > 0; n-- {
+					log.append(1)
+				}
+				log.hw = log.end()
+			})
+			r.home.await(t, "a check against the run that answers", func() bool {
+				last := l.adopts[len(l.adopts)-1]
+				return last.SourceIncarnation == core.Incarnation{2} && last.SourceEpoch == 1 && last.OfLEO == 5 && last.Differs
+			})
+			r.home.change(func() {
+				if l.adopts[0].SourceIncarnation != (core.Incarnation{1}) {
+					t.Errorf("adopted %+v at first", l.adopts[0])
+				}
+			})
+			r.peer.awaitFetch(func(q peerFetch) bool {
+				return len(q.Floors) == 1 && q.Floors[0].SourceIncarnation == core.Incarnation{2} && q.Floors[0].Floor < 0
+			})
+		})
+	}
 }

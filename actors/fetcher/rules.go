@@ -9,6 +9,7 @@ const (
 	freshnessFromSending      = true // C4, F19: never from receipt
 	verifyBatchesAgain        = true // attack-A26: CRC, continuity, epochs
 	checkedByID               = true // F34: the answers of a divergence check that name a topic are about the topic of its id
+	checkAnotherIncarnation   = true // R3: an answer of another run of the source than the adopted one leads to the check
 	compareTails              = true // R11: the record where the common history ends is compared, epochs may have been counted again
 	clampStatedOffsets        = true // attack-A26: a lying HW or log start counts only as far as it was shown
 	oneSourceClusterForAll    = true // F34: bootstrap.servers that lead to another cluster are refused

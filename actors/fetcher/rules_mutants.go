@@ -12,6 +12,7 @@ var (
 	verifyBatchesAgain        = rules.Kept("A26 verifyBatchesAgain")
 	clampStatedOffsets        = rules.Kept("A26 clampStatedOffsets")
 	checkedByID               = rules.Kept("F34 checkedByID")
+	checkAnotherIncarnation   = rules.Kept("R3 checkAnotherIncarnation")
 	compareTails              = rules.Kept("R11 compareTails")
 	oneSourceClusterForAll    = rules.Kept("F34 oneSourceClusterForAll")
 	askWhoAnswers             = rules.Kept("F34 askWhoAnswers")

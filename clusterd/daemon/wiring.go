@@ -66,7 +66,7 @@ func (w *wiring) Evidence(id core.PartitionID) []bus.Evidence {
 			SourceEpoch: int32(e.Epoch), HighWatermark: int64(e.HW), LastUncleanEpoch: int32(e.LastUnclean), HasWaiters: e.HasWaiters,
 			Gating: true, RegistrationEpoch: int64(g.Epoch), GateStart: int64(g.GateStart), FloorAccepted: int64(g.Floor),
 			Era: int64(e.Era), TimeMs: e.T.Clock, TimeIndex: e.T.Index,
-			LeaseMs: e.LeaseMs, Promised: e.Promised, Partitions: e.Partitions, Unsynced: e.Unsynced,
+			LeaseMs: e.LeaseMs, Promised: e.Promised, Partitions: e.Partitions, Unsynced: e.Unsynced, Incarnation: e.Incarnation,
 		}})
 	}
 	return list

@@ -110,6 +110,8 @@ func floorOf(key core.MirrorKey, p messages.ReplicaFloorsPartition) highwater.Re
 		DestEpoch:   core.LeaderEpoch(p.DestinationEpoch),
 		Seq:         p.Seq,
 		Unsynced:    p.Unsynced,
+
+		SourceIncarnation: p.SourceIncarnation,
 	}
 }
 
@@ -174,7 +176,7 @@ func evidenceFor(c *broker.Cluster, r *broker.Replica, key core.MirrorKey, epoch
 	}
 	out := messages.NewPartitionEvidence()
 	out.SourceEpoch, out.LastUncleanEpoch, out.HasWaiters = int32(e.Epoch), int32(e.LastUnclean), e.HasWaiters
-	out.Era, out.Unsynced = int64(e.Era), e.Unsynced
+	out.Era, out.Unsynced, out.Incarnation = int64(e.Era), e.Unsynced, e.Incarnation
 	out.HighWatermark = int64(max(e.HW, view.HW)) // gates are published when they change, the view at every advance
 	for _, g := range e.Gates {
 		if g.Key == key && g.Epoch == epoch {

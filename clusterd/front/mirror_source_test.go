@@ -43,7 +43,7 @@ func (m *farMirror) fetch(broker core.ReplicaID, id core.TopicID, epoch, offset,
 	t.TopicId = id
 	p := messages.NewReplicaFloorsPartition()
 	m.seq++
-	p.SourceEpoch, p.RegistrationEpoch, p.DataIncarnation = sourceEpoch, epoch, m.data
+	p.SourceEpoch, p.RegistrationEpoch, p.DataIncarnation, p.SourceIncarnation = sourceEpoch, epoch, m.data, m.h.cluster.Newest().Incarnation
 	p.Floor, p.IsrSize, p.MinIsr, p.DestinationEpoch, p.Seq = floor, 1, 1, 1, m.seq
 	t.Partitions = append(t.Partitions, p)
 	floors.Topics = append(floors.Topics, t)

@@ -26,6 +26,8 @@ type ReplicaFloorsPartition struct {
 	Seq int64
 	// The destination runs with durability=os (R14).
 	Unsynced bool
+	// Of the source whose epoch the destination has adopted (R3).
+	SourceIncarnation [16]byte
 }
 
 // Default sets every field to its default.
@@ -57,10 +59,19 @@ func (m *ReplicaFloorsPartition) appendTo(b []byte, version int16, flexible bool
 		if m.Unsynced {
 			tags++
 		}
+		if m.SourceIncarnation != [16]byte{} {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.Unsynced {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.Unsynced)
+				return b
+			})
+		}
+		if m.SourceIncarnation != [16]byte{} {
+			b = wire.AppendTag(b, 10001, func(b []byte) []byte {
+				b = wire.AppendUUID(b, m.SourceIncarnation)
 				return b
 			})
 		}
@@ -86,6 +97,11 @@ func (m *ReplicaFloorsPartition) readFrom(r *wire.Reader, version int16, flexibl
 			case tag == 10000:
 				func(r *wire.Reader) {
 					m.Unsynced = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10001:
+				func(r *wire.Reader) {
+					m.SourceIncarnation = r.UUID()
 				}(&body)
 				r.EndTag(tag, &body)
 			}
@@ -220,6 +236,9 @@ type PartitionEvidence struct {
 	Partitions int32
 	// The source runs with durability=os: what it calls durable may lie in its page cache (R14).
 	Unsynced bool
+	// Drawn by each start of the source: a copy of its disks that is started again counts its epochs
+	// again, but never has this one (R3).
+	Incarnation [16]byte
 }
 
 // Default sets every field to its default.
@@ -266,6 +285,9 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Unsynced {
 			tags++
 		}
+		if m.Incarnation != [16]byte{} {
+			tags++
+		}
 		b = wire.AppendUvarint(b, tags)
 		if m.LeaseMs != 0 {
 			b = wire.AppendTag(b, 10000, func(b []byte) []byte {
@@ -288,6 +310,12 @@ func (m *PartitionEvidence) appendTo(b []byte, version int16, flexible bool) []b
 		if m.Unsynced {
 			b = wire.AppendTag(b, 10003, func(b []byte) []byte {
 				b = wire.AppendBool(b, m.Unsynced)
+				return b
+			})
+		}
+		if m.Incarnation != [16]byte{} {
+			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
+				b = wire.AppendUUID(b, m.Incarnation)
 				return b
 			})
 		}
@@ -330,6 +358,11 @@ func (m *PartitionEvidence) readFrom(r *wire.Reader, version int16, flexible boo
 			case tag == 10003:
 				func(r *wire.Reader) {
 					m.Unsynced = r.Bool()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10004:
+				func(r *wire.Reader) {
+					m.Incarnation = r.UUID()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

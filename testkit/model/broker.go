@@ -258,7 +258,7 @@ func (w *world) floorLeaves(i int, e highwater.PublishFloor) {
 	if e.Floor == 0 && w.produced == 0 {
 		return // of the empty log: nothing depends on when it arrives but that it is first
 	}
-	report := highwater.ReportFloor{Key: keys[i-1], Epoch: e.Epoch, SourceEpoch: e.SourceEpoch, Incarnation: e.Incarnation,
+	report := highwater.ReportFloor{Key: keys[i-1], Epoch: e.Epoch, SourceEpoch: e.SourceEpoch, SourceIncarnation: e.SourceIncarnation, Incarnation: e.Incarnation,
 		Floor: e.Floor, ISRSize: e.ISRSize, MinISR: e.MinISR, DestEpoch: e.DestEpoch, Seq: e.Seq}
 	all := append(w.floors[:len(w.floors):len(w.floors)], floorOnWay{report})
 	w.floors = all[max(0, len(all)-w.bounds.Floors):]

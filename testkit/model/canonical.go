@@ -57,7 +57,7 @@ var unreadAtOne = []string{
 // forgotten is what a high watermark that leads nothing keeps for nobody: the next leader epoch begins
 // with none of it (R2, R3).
 var forgotten = []string{
-	"image", "epochStart", "self", "mode", "hw", "replicas", "imaged", "pending", "gates", "term", "adopted", "r", "h",
+	"image", "epochStart", "self", "mode", "hw", "replicas", "imaged", "pending", "gates", "term", "adopted", "adoptedOf", "r", "h",
 	"tracked", "waits", "floor", "published", "statedISR", "statedAt", "seq", "waiters", "stampOpen", "stamp", "stampOnDisk", "told",
 }
 

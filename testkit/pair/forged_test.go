@@ -99,6 +99,7 @@ func TestForgedAndRepeatedFloorsAcknowledgeNothing(t *testing.T) {
 		"an older registration":                func(_ *messages.ReplicaFloors, p *messages.ReplicaFloorsPartition) { p.RegistrationEpoch-- },
 		"a future registration":                func(_ *messages.ReplicaFloors, p *messages.ReplicaFloorsPartition) { p.RegistrationEpoch = beyond },
 		"another incarnation":                  func(_ *messages.ReplicaFloors, p *messages.ReplicaFloorsPartition) { p.DataIncarnation[5] ^= 1 },
+		"another run of the source":            func(_ *messages.ReplicaFloors, p *messages.ReplicaFloorsPartition) { p.SourceIncarnation[5] ^= 1 },
 		"all right, but a floor above the log": func(*messages.ReplicaFloors, *messages.ReplicaFloorsPartition) {},
 		"a negative floor":                     func(_ *messages.ReplicaFloors, p *messages.ReplicaFloorsPartition) { p.Floor = math.MinInt64 },
 	}

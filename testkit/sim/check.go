@@ -94,8 +94,9 @@ func (f *fetcher) checked(list []question, answer any, err error) {
 			continue
 		}
 		c.beforeCut = beforeCut{hw: q.hw, clean: r.stated && r.unclean <= q.adopted}
+		c.source = r.source
 		f.ask(c, func(ref core.RequestID) partition.Command {
-			return partition.AdoptSource{Ref: ref, Session: c.session, SourceEpoch: q.epoch, EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: q.next, KnowsLEO: true,
+			return partition.AdoptSource{Ref: ref, Session: c.session, SourceEpoch: q.epoch, SourceIncarnation: r.source, EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: q.next, KnowsLEO: true,
 				SourceStart: r.start, LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: c.followUnclean}
 		}, now)
 	}

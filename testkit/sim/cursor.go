@@ -26,6 +26,7 @@ type cursor struct {
 	home    core.LeaderEpoch
 	agreed  core.LeaderEpoch
 	adopted core.LeaderEpoch
+	source  core.Incarnation // of the source that counted it
 	next    core.Offset
 	last    core.LeaderEpoch
 	flying  *flight
@@ -134,6 +135,19 @@ func (c *cursor) retryAlignment(now int64, p pace) {
 
 func (c *cursor) current(q askedFor) bool {
 	return q.attempt == c.attempt && q.session == c.session && q.epoch == c.adopted && c.flying != nil
+}
+
+// anotherSource reports whether an answer is of another run of the source than the adopted one.
+func (c *cursor) anotherSource(part fetchedPartition) bool {
+	return part.source() != c.source && (part.evidence != nil || part.code == perr.None)
+}
+
+// source is the run of the source that an answer states; zero: none.
+func (part fetchedPartition) source() core.Incarnation {
+	if part.evidence == nil {
+		return core.Incarnation{}
+	}
+	return part.evidence.Incarnation
 }
 
 func (c *cursor) readsSync(now int64) bool { return c.sync && (c.refusal == 0 || now >= c.probe) }

@@ -46,7 +46,7 @@ func (p *process) evidenceFor(r *replica, key core.MirrorKey, epoch core.Registr
 	}
 	out := messages.NewPartitionEvidence()
 	out.SourceEpoch, out.LastUncleanEpoch, out.HasWaiters = int32(e.Epoch), int32(e.LastUnclean), e.HasWaiters
-	out.Era = int64(p.era(r.id.Topic))
+	out.Era, out.Incarnation = int64(p.era(r.id.Topic)), p.newest.Incarnation
 	out.HighWatermark = int64(max(e.HW, r.view.HW))
 	for _, g := range e.Gates {
 		if g.Key == key && g.Epoch == epoch {

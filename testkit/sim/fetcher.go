@@ -264,6 +264,6 @@ func (f *fetcher) floor(c *cursor) messages.ReplicaFloorsPartition {
 		return facts.Floor(c.id, known)
 	}
 	local, _ := p.newest.Partition(c.id)
-	return facts.Floor(c.id, highwater.PublishFloor{Mirror: f.run.name, Epoch: c.epoch, SourceEpoch: c.adopted, Incarnation: c.incarnation,
+	return facts.Floor(c.id, highwater.PublishFloor{Mirror: f.run.name, Epoch: c.epoch, SourceEpoch: c.adopted, SourceIncarnation: c.source, Incarnation: c.incarnation,
 		Floor: core.Unknown, ISRSize: int32(len(local.ISR)), MinISR: local.MinISR, DestEpoch: core.NoEpoch})
 }

@@ -57,6 +57,7 @@ type ended struct {
 	start     core.Offset
 	stated    bool
 	unclean   core.LeaderEpoch
+	source    core.Incarnation
 }
 
 // end answers the divergence check; each of its requests is fenced with the epoch asked for.
@@ -77,7 +78,7 @@ func (b *broker) end(id core.PartitionID, current, last core.LeaderEpoch) ended 
 	}
 	e.start = r.view.LogStart
 	if evidence := b.home.evidenceFor(r, core.MirrorKey{}, 0); evidence != nil && core.LeaderEpoch(evidence.SourceEpoch) == current {
-		e.stated, e.unclean = true, core.LeaderEpoch(evidence.LastUncleanEpoch)
+		e.stated, e.unclean, e.source = true, core.LeaderEpoch(evidence.LastUncleanEpoch), evidence.Incarnation
 	}
 	return e
 }

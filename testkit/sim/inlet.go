@@ -113,7 +113,7 @@ func (n *inlet) publish() {
 				per[g.Key] = m
 				keys = append(keys, g.Key)
 			}
-			body := messages.PartitionEvidence{SourceEpoch: int32(e.Epoch), HighWatermark: int64(e.HW), LastUncleanEpoch: int32(e.LastUnclean), HasWaiters: e.HasWaiters, Era: int64(n.home.era(id.Topic)), Partitions: n.home.partitions(id.Topic)}
+			body := messages.PartitionEvidence{SourceEpoch: int32(e.Epoch), HighWatermark: int64(e.HW), LastUncleanEpoch: int32(e.LastUnclean), HasWaiters: e.HasWaiters, Era: int64(n.home.era(id.Topic)), Partitions: n.home.partitions(id.Topic), Incarnation: n.home.newest.Incarnation}
 			state(&body, g, t)
 			n.stated[statement{id, g.Key}] = body
 			k := len(m.Topics)

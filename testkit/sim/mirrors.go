@@ -244,7 +244,7 @@ func (m *mirrorRun) statedFloor(c *cursor) (f highwater.PublishFloor, ok bool) {
 		return f, false
 	}
 	f = *r.floor
-	return f, f.Mirror == m.name && f.Epoch == c.epoch && f.Incarnation == c.incarnation && f.SourceEpoch == c.adopted
+	return f, f.Mirror == m.name && f.Epoch == c.epoch && f.Incarnation == c.incarnation && f.SourceEpoch == c.adopted && f.SourceIncarnation == c.source
 }
 
 func (m *mirrorRun) progressed(c *cursor, q askedFor) {

@@ -50,6 +50,10 @@ func (f *fetcher) landed(fl *flight) {
 }
 
 func (f *fetcher) receivedPartition(c *cursor, q askedFor, part fetchedPartition, now int64) {
+	if c.anotherSource(part) {
+		c.retryAlignment(now, epochPace)
+		return
+	}
 	f.heed(c, q, part)
 	if part.code != perr.None {
 		f.refused(c, q, part.code, now)
@@ -86,7 +90,7 @@ func (f *fetcher) receivedPartition(c *cursor, q askedFor, part fetchedPartition
 	c.phase, c.appendOf = appending, q
 	c.tracked, c.trimmed, c.told = hw, start, c.waiters
 	f.ask(c, func(ref core.RequestID) partition.Command {
-		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
+		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, SourceIncarnation: part.source(), Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
 	}, now)
 }
 

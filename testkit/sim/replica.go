@@ -293,7 +293,7 @@ func (r *replica) catchUp(e partition.ReadLeaderLog) {
 	if !v.IsLeader || v.Epoch != e.Epoch {
 		return
 	}
-	r.partition.tell(partition.Replicate{From: e.Leader, Epoch: e.Epoch, Term: e.Term, HW: v.HW, LogStart: v.LogStart, Adopted: v.Adopted,
+	r.partition.tell(partition.Replicate{From: e.Leader, Epoch: e.Epoch, Term: e.Term, HW: v.HW, LogStart: v.LogStart, Adopted: core.NoEpoch, SourceHW: core.Unknown,
 		Batches: leader.log.read(e.From, v.LEO, catchUpBytes)})
 }
 

@@ -13,7 +13,7 @@ import (
 func Floor(id core.PartitionID, f highwater.PublishFloor) messages.ReplicaFloorsPartition {
 	return messages.ReplicaFloorsPartition{Partition: id.Index, SourceEpoch: int32(f.SourceEpoch), RegistrationEpoch: int64(f.Epoch),
 		DataIncarnation: f.Incarnation, Floor: int64(f.Floor), IsrSize: f.ISRSize, MinIsr: f.MinISR,
-		DestinationEpoch: int32(f.DestEpoch), Seq: f.Seq, Unsynced: f.Unsynced}
+		DestinationEpoch: int32(f.DestEpoch), Seq: f.Seq, Unsynced: f.Unsynced, SourceIncarnation: f.SourceIncarnation}
 }
 
 // AddFloor appends a floor to m. Calls for one topic follow each other.
@@ -27,11 +27,11 @@ func AddFloor(m *messages.ReplicaFloors, id core.PartitionID, f highwater.Publis
 }
 
 // Report is a floor as the HW actor of the source takes it. Nothing in it is trusted: the HW actor fences
-// it by source epoch, registration epoch and data incarnation (R3), and bounds it by its own log.
+// it by source epoch and incarnation, registration epoch and data incarnation (R3), and bounds it by its own log.
 func Report(key core.MirrorKey, p *messages.ReplicaFloorsPartition) highwater.ReportFloor {
 	return highwater.ReportFloor{Key: key, Epoch: core.RegistrationEpoch(p.RegistrationEpoch), SourceEpoch: core.LeaderEpoch(p.SourceEpoch),
 		Incarnation: p.DataIncarnation, Floor: core.Offset(p.Floor), ISRSize: p.IsrSize, MinISR: p.MinIsr,
-		DestEpoch: core.LeaderEpoch(p.DestinationEpoch), Seq: p.Seq, Unsynced: p.Unsynced}
+		DestEpoch: core.LeaderEpoch(p.DestinationEpoch), Seq: p.Seq, Unsynced: p.Unsynced, SourceIncarnation: p.SourceIncarnation}
 }
 
 // Evidence is what a source leader states, as the mirror's actor takes it. sent is when the request or

@@ -12,8 +12,8 @@ import (
 // A floor that was published is the floor that is reported, whichever way it travelled.
 func TestAFloorSurvivesItsJourney(t *testing.T) {
 	key := core.MirrorKey{Cluster: "dst", Mirror: "dr"}
-	sent := highwater.PublishFloor{Mirror: "dr", Epoch: 5, SourceEpoch: 3, Incarnation: core.Incarnation{1, 2}, Floor: 100, ISRSize: 2, MinISR: 1, DestEpoch: 20, Seq: 7}
-	want := highwater.ReportFloor{Key: key, Epoch: 5, SourceEpoch: 3, Incarnation: core.Incarnation{1, 2}, Floor: 100, ISRSize: 2, MinISR: 1, DestEpoch: 20, Seq: 7}
+	sent := highwater.PublishFloor{Mirror: "dr", Epoch: 5, SourceEpoch: 3, SourceIncarnation: core.Incarnation{9}, Incarnation: core.Incarnation{1, 2}, Floor: 100, ISRSize: 2, MinISR: 1, DestEpoch: 20, Seq: 7}
+	want := highwater.ReportFloor{Key: key, Epoch: 5, SourceEpoch: 3, SourceIncarnation: core.Incarnation{9}, Incarnation: core.Incarnation{1, 2}, Floor: 100, ISRSize: 2, MinISR: 1, DestEpoch: 20, Seq: 7}
 	m := &messages.ReplicaFloors{DestinationCluster: "dst", MirrorName: "dr"}
 	ids := []core.PartitionID{{Topic: core.TopicID{1}, Index: 4}, {Topic: core.TopicID{1}, Index: 5}, {Topic: core.TopicID{2}}}
 	for _, id := range ids {

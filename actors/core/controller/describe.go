@@ -11,7 +11,7 @@ import (
 // Facts is everything a broker must be told to know what the controller knows: the beginning of its
 // stream. brokers first, so that no image names a leader it has never heard of.
 func (s *State) Facts() []image.Fact {
-	facts := []image.Fact{image.ClusterNamed{Cluster: s.cluster}}
+	facts := []image.Fact{image.ClusterNamed{Cluster: s.cluster, Incarnation: s.incarnation}}
 	for _, id := range s.brokerIDs() {
 		facts = append(facts, s.brokerFact(s.brokers[id], s.holdsLossy(id, everywhere)))
 	}

@@ -186,10 +186,10 @@ func (s *State) beginTerm(e TermBegan) {
 		p.EndThen = core.Unknown
 	}
 	s.replicas, s.term = replicas, c.Term
-	if c.SourceEpoch != s.adopted {
+	if c.SourceEpoch != s.adopted || c.SourceIncarnation != s.adoptedOf {
 		s.tracked = core.Unknown
 	}
-	s.adopted, s.floor, s.statedAt = c.SourceEpoch, core.Unknown, never
+	s.adopted, s.adoptedOf, s.floor, s.statedAt = c.SourceEpoch, c.SourceIncarnation, core.Unknown, never
 	if c.Truncated {
 		s.hw, s.r, s.h = min(s.hw, c.LEO), min(s.r, c.LEO), min(s.h, c.LEO)
 		s.published, s.epochStart = min(s.published, c.LEO), min(s.epochStart, c.LEO)

@@ -50,6 +50,8 @@ type AppliedImage struct {
 	StrictLedger bool
 	// Unsynced: this cluster runs with durability=os (R14).
 	Unsynced bool
+	// Incarnation is of this cluster's process: no other run of it, or of a copy of its disks, has it.
+	Incarnation core.Incarnation
 	// Fenced lists replicas that the controller would not take into the ISR now (broker not live).
 	Fenced []core.ReplicaID
 }
@@ -88,10 +90,11 @@ type ReportReplica struct {
 // SourceAdopted begins a mirror term: the leader truncated and stands under SourceEpoch. All LEOs, the
 // leader's too, are unknown until they are reported in Term: LEO itself may not be on disk yet.
 type SourceAdopted struct {
-	Term        core.MirrorTerm
-	SourceEpoch core.LeaderEpoch
-	LEO         core.Offset
-	Truncated   bool // a truncation was recorded: R := min(R, LEO)
+	Term              core.MirrorTerm
+	SourceEpoch       core.LeaderEpoch
+	SourceIncarnation core.Incarnation // zero: the source states none
+	LEO               core.Offset
+	Truncated         bool // a truncation was recorded: R := min(R, LEO)
 }
 
 // TrackSourceHW is the HW of an answer of the adopted source epoch, after its truncation (R8, F09).
@@ -114,16 +117,17 @@ type AwaitCommit struct {
 // ReportFloor is a destination's claim that its maximal ISR is durable up to Floor under the source
 // epoch it adopted. Bus and fetch carry the same command; whichever comes first counts.
 type ReportFloor struct {
-	Key         core.MirrorKey
-	Epoch       core.RegistrationEpoch
-	SourceEpoch core.LeaderEpoch
-	Incarnation core.Incarnation
-	Floor       core.Offset // Unknown: only the ISR size is news
-	ISRSize     int32
-	MinISR      int32
-	DestEpoch   core.LeaderEpoch
-	Seq         int64
-	Unsynced    bool // the destination runs with durability=os (R14)
+	Key               core.MirrorKey
+	Epoch             core.RegistrationEpoch
+	SourceEpoch       core.LeaderEpoch
+	SourceIncarnation core.Incarnation // of the process that counted SourceEpoch
+	Incarnation       core.Incarnation // of the destination's data
+	Floor             core.Offset      // Unknown: only the ISR size is news
+	ISRSize           int32
+	MinISR            int32
+	DestEpoch         core.LeaderEpoch
+	Seq               int64
+	Unsynced          bool // the destination runs with durability=os (R14)
 }
 
 // ReportReplicas is what a peer that speaks only the KIP says of its replicas, in a Fetch of its leader (R14).

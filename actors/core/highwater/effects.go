@@ -58,16 +58,17 @@ type ProposeISR struct {
 // PublishFloor tells the source (bus now, and every later fetch) how far this destination is durable.
 // Always late. Floor Unknown: only the ISR size is news.
 type PublishFloor struct {
-	Mirror      core.MirrorName
-	Epoch       core.RegistrationEpoch
-	SourceEpoch core.LeaderEpoch
-	Incarnation core.Incarnation
-	Floor       core.Offset
-	ISRSize     int32
-	MinISR      int32
-	DestEpoch   core.LeaderEpoch
-	Seq         int64
-	Unsynced    bool // this cluster runs with durability=os (R14)
+	Mirror            core.MirrorName
+	Epoch             core.RegistrationEpoch
+	SourceEpoch       core.LeaderEpoch
+	SourceIncarnation core.Incarnation // of the source that counted SourceEpoch; zero: it states none
+	Incarnation       core.Incarnation // of the mirrored data
+	Floor             core.Offset
+	ISRSize           int32
+	MinISR            int32
+	DestEpoch         core.LeaderEpoch
+	Seq               int64
+	Unsynced          bool // this cluster runs with durability=os (R14)
 	// Replicas and ISR are the KIP's own form of the same report, for a plain peer.
 	Replicas []ReplicaLEO
 	ISR      []core.ReplicaID

@@ -32,7 +32,7 @@ func (d *decision) settleFloor() {
 	}
 	d.emit(FloorStated{Floor: floor, ISRSize: size, Seq: s.seq + 1, At: d.now.Mono})
 	report := PublishFloor{
-		Mirror: of.Mirror, Epoch: of.Epoch, SourceEpoch: s.adopted, Incarnation: of.Incarnation,
+		Mirror: of.Mirror, Epoch: of.Epoch, SourceEpoch: s.adopted, SourceIncarnation: s.adoptedOf, Incarnation: of.Incarnation,
 		Floor: floor, ISRSize: size, MinISR: need, DestEpoch: s.epoch, Seq: s.seq, ISR: s.image.ISR, Unsynced: s.image.Unsynced,
 	}
 	for _, p := range s.replicas {

@@ -16,6 +16,9 @@ func (d *decision) reportFloor(c ReportFloor) {
 	if c.SourceEpoch > s.epoch || (c.SourceEpoch != s.epoch && requireExactSourceEpoch) {
 		return
 	}
+	if c.SourceIncarnation != s.image.Incarnation && requireSourceIncarnation {
+		return // of a run that the disks were copied from: it counted this very epoch, over other records
+	}
 	if c.Floor < core.Unknown || c.ISRSize < 1 || c.MinISR < 1 || c.Floor > s.end() {
 		return // negative, vacuous, or of a log that is not ours (F01, F03)
 	}

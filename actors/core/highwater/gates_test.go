@@ -45,6 +45,7 @@ func TestReportsThatCannotBeTrueChangeNothing(t *testing.T) { // R3, F03, F04, V
 		"older source epoch":  func(r *ReportFloor) { r.SourceEpoch = epoch - 1 },
 		"future source epoch": func(r *ReportFloor) { r.SourceEpoch = epoch + 1 },
 		"older registration":  func(r *ReportFloor) { r.Epoch = 0 },
+		"another run of ours": func(r *ReportFloor) { r.SourceIncarnation = core.Incarnation{9} },
 		"other incarnation":   func(r *ReportFloor) { r.Incarnation = core.Incarnation{9} },
 		"other cluster":       func(r *ReportFloor) { r.Key.Cluster = "dc9" },
 		"beyond our log":      func(r *ReportFloor) { r.Floor = 11 },

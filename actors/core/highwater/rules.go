@@ -7,6 +7,7 @@ const (
 	unknownBlocks              = true // R2, F01: a mirror that has not reported is not "in sync"
 	resetOnRegistration        = true // R2, F44, G8: a new registration or data incarnation is Unknown again
 	requireExactSourceEpoch    = true // R3, F04: a floor counts only in exactly our epoch
+	requireSourceIncarnation   = true // R3: a floor counts only in the run of this cluster that it was stated to
 	floorOfWholeKey            = true // F03, F33, T3: a floor is of one cluster's mirror, not of a name
 	forgetReportsOnEpoch       = true // R3, F01: a new leader has heard nobody
 	requireMirrorTerm          = true // R4, F05: follower LEOs of an older mirror term say nothing

@@ -8,6 +8,7 @@ var (
 	unknownBlocks              = rules.Kept("R2 unknownBlocks")
 	resetOnRegistration        = rules.Kept("R2 resetOnRegistration")
 	requireExactSourceEpoch    = rules.Kept("R3 requireExactSourceEpoch")
+	requireSourceIncarnation   = rules.Kept("R3 requireSourceIncarnation")
 	floorOfWholeKey            = rules.Kept("F33 floorOfWholeKey")
 	forgetReportsOnEpoch       = rules.Kept("R3 forgetReportsOnEpoch")
 	requireMirrorTerm          = rules.Kept("R4 requireMirrorTerm")

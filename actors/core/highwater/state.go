@@ -62,12 +62,13 @@ type soft struct {
 	// As a mirror.
 	term      core.MirrorTerm
 	adopted   core.LeaderEpoch
-	r         core.Offset // R5
-	h         core.Offset // R11: highest source HW tracked
-	tracked   core.Offset // source HW of the adopted epoch; Unknown until it is stated
-	waits     bool        // the source has waiters
-	floor     core.Offset // stated in the adopted epoch; Unknown if none
-	published core.Offset // highest stated in the adopted lineage (R8); Unknown if none
+	adoptedOf core.Incarnation // of the source that counted it
+	r         core.Offset      // R5
+	h         core.Offset      // R11: highest source HW tracked
+	tracked   core.Offset      // source HW of the adopted epoch; Unknown until it is stated
+	waits     bool             // the source has waiters
+	floor     core.Offset      // stated in the adopted epoch; Unknown if none
+	published core.Offset      // highest stated in the adopted lineage (R8); Unknown if none
 	statedISR int32
 	statedAt  int64
 	seq       int64

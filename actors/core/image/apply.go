@@ -46,7 +46,7 @@ func (w *writer) apply(f Fact) {
 	w.img.Version++
 	switch f := f.(type) {
 	case ClusterNamed:
-		w.img.Cluster = f.Cluster
+		w.img.Cluster, w.img.Incarnation = f.Cluster, f.Incarnation
 	case BrokerChanged:
 		own(&w.img.Brokers, &w.brokers)
 		w.img.Brokers[f.Broker.ID] = f.Broker

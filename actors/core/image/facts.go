@@ -9,7 +9,10 @@ type Fact interface{ isFact() }
 
 type (
 	// ClusterNamed is the first fact of every stream.
-	ClusterNamed struct{ Cluster core.ClusterID }
+	ClusterNamed struct {
+		Cluster     core.ClusterID
+		Incarnation core.Incarnation
+	}
 	// BrokerChanged replaces what is known of one broker.
 	BrokerChanged struct{ Broker Broker }
 	// TopicChanged adds or replaces a topic: name, settings, and all partitions.

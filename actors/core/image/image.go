@@ -12,12 +12,14 @@ import (
 type Image struct {
 	// Version counts the facts applied. An election is a fact like any other, so a leader that has
 	// applied it has applied every registration published before it (D9, model G11b).
-	Version    int64
-	Cluster    core.ClusterID
-	Controller core.ReplicaID // lowest live broker
-	Brokers    map[core.ReplicaID]Broker
-	Topics     map[core.TopicID]*Topic
-	Names      map[string]core.TopicID
+	Version int64
+	Cluster core.ClusterID
+	// Incarnation was drawn by the process: a copy of its disks that is started elsewhere has another.
+	Incarnation core.Incarnation
+	Controller  core.ReplicaID // lowest live broker
+	Brokers     map[core.ReplicaID]Broker
+	Topics      map[core.TopicID]*Topic
+	Names       map[string]core.TopicID
 	// Mirrors describes topics that a mirror of this cluster owns or owned. A mirror publishes it
 	// before the topic exists, so that there is no writable instant.
 	Mirrors map[core.TopicID]MirrorTopic

@@ -18,7 +18,7 @@ func (w twin) image() *Image {
 		img.Version++
 		switch f := f.(type) {
 		case ClusterNamed:
-			img.Cluster = f.Cluster
+			img.Cluster, img.Incarnation = f.Cluster, f.Incarnation
 		case BrokerChanged:
 			img.Brokers[f.Broker.ID] = f.Broker
 		case TopicChanged:
@@ -60,7 +60,7 @@ func randomFact(r *rand.Rand) Fact {
 	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
 	switch r.IntN(9) {
 	case 0:
-		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2)))}
+		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2))), core.Incarnation{byte(r.IntN(3))}}
 	case 1:
 		return BrokerChanged{Broker{ID: core.ReplicaID(1 + r.IntN(3)), Live: r.IntN(2) == 0, Port: int32(r.IntN(3))}}
 	case 2: // a name belongs to one id, but a topic may be renamed

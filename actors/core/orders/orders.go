@@ -40,6 +40,7 @@ func Applied(img *image.Image, id core.PartitionID, p image.Partition) highwater
 	a := highwater.AppliedImage{
 		Epoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch, ISR: p.ISR, MinISR: p.MinISR,
 		Version: img.Version, LastUnclean: p.LastUnclean, Released: img.Sync[id.Topic].Released,
+		Incarnation: img.Incarnation,
 	}
 	for _, replica := range p.Replicas {
 		if !img.Brokers[replica].Live {

@@ -202,15 +202,16 @@ func (d *decision) cutAndAdopt() {
 func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool, reset string) {
 	s := &d.s
 	cut := s.adopting.on
-	if s.current && c.SourceEpoch == s.adopted && c.Session == s.session && !cut {
+	same := c.SourceEpoch == s.adopted && c.SourceIncarnation == s.adoptedOf
+	if s.current && same && c.Session == s.session && !cut {
 		d.answerMirror(c.Ref, MirrorOK, "") // asked twice
 		return
 	}
-	if c.SourceEpoch != s.adopted || !s.mirroring {
-		d.emit(SourceEpochAdopted{SourceEpoch: c.SourceEpoch, LEO: leo})
+	if !same || !s.mirroring {
+		d.emit(SourceEpochAdopted{SourceEpoch: c.SourceEpoch, LEO: leo, Incarnation: c.SourceIncarnation})
 	}
 	d.emit(TermBegan{Term: s.term + 1, Session: c.Session, Epoch: c.SourceEpoch, LEO: leo, Cut: cut})
-	d.tell(highwater.SourceAdopted{Term: s.term, SourceEpoch: c.SourceEpoch, LEO: leo, Truncated: cut})
+	d.tell(highwater.SourceAdopted{Term: s.term, SourceEpoch: c.SourceEpoch, SourceIncarnation: c.SourceIncarnation, LEO: leo, Truncated: cut})
 	d.realign()
 	d.report()
 	d.publish()

@@ -20,6 +20,7 @@ func TestAnswersAreFenced(t *testing.T) { // R3, A1
 		"the current one":            {AppendMirrored{Session: 1, SourceEpoch: 7, Batches: next()}, MirrorOK},
 		"of an older source epoch":   {AppendMirrored{Session: 1, SourceEpoch: 6, Batches: next()}, MirrorStale},
 		"of an epoch not adopted":    {AppendMirrored{Session: 1, SourceEpoch: 8, Batches: next()}, MirrorStale},
+		"of another run":             {AppendMirrored{Session: 1, SourceEpoch: 7, SourceIncarnation: core.Incarnation{9}, Batches: next()}, MirrorStale},
 		"asked in an older session":  {AppendMirrored{Session: 0, SourceEpoch: 7, Batches: next()}, MirrorStale},
 		"a gap":                      {AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{record(9).Stamped(3, 7)}}, MirrorRejected},
 		"an overlap":                 {AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{record(9).Stamped(1, 7)}}, MirrorRejected},

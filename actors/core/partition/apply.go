@@ -17,7 +17,7 @@ func Apply(s *State, ev Event) {
 	case LeaderEpochBegan:
 		s.led = max(s.led, e.Epoch)
 	case SourceEpochAdopted:
-		s.adopted, s.mirroring = e.SourceEpoch, true
+		s.adopted, s.adoptedOf, s.mirroring = e.SourceEpoch, e.Incarnation, true
 	case SourceHighWatermarkTracked:
 		s.sourceHW = max(s.sourceHW, e.HW)
 	case MirroringFenced:

@@ -54,6 +54,7 @@ func snapshot(s *State) []byte {
 	snap := Snapshot{
 		LogStart: s.logStart, LEO: s.leo, Note: s.note, Led: s.led, Adopted: s.adopted, SourceHW: s.sourceHW,
 		Mirroring: s.mirroring, Fenced: s.fenced, WasFenced: s.wasFenced, LME: s.lme, FencedLEO: s.fencedLEO,
+		AdoptedIncarnation: s.adoptedOf,
 	}
 	for _, e := range s.epochs {
 		snap.Epochs = append(snap.Epochs, SnapshotEpoch(e))
@@ -91,7 +92,7 @@ func restore(id string, data []byte) (*State, error) {
 	}
 	s := New(id)
 	s.logStart, s.leo, s.note, s.led = snap.LogStart, snap.LEO, snap.Note, snap.Led
-	s.adopted, s.sourceHW, s.mirroring = snap.Adopted, snap.SourceHW, snap.Mirroring
+	s.adopted, s.adoptedOf, s.sourceHW, s.mirroring = snap.Adopted, snap.AdoptedIncarnation, snap.SourceHW, snap.Mirroring
 	s.fenced, s.wasFenced, s.lme, s.fencedLEO = snap.Fenced, snap.WasFenced, snap.LME, snap.FencedLEO
 	s.hw = min(snap.Note, snap.LEO)
 	for _, e := range snap.Epochs {

@@ -90,13 +90,15 @@ const (
 // AppendMirrored is the answer to a mirror fetch, or without batches a hint of the source's HW. It is
 // appended, and its HW used, only in the current session and the adopted source epoch (R3).
 type AppendMirrored struct {
-	Ref            core.RequestID
-	Session        core.MirrorSession
-	SourceEpoch    core.LeaderEpoch
-	Batches        []batch.Batch // contiguous, the first starting at the replica's LEO
-	SourceHW       core.Offset   // Unknown if not stated
-	SourceLogStart core.Offset
-	HasWaiters     bool // the source has producers waiting: floors are repeated every 100 ms
+	Ref         core.RequestID
+	Session     core.MirrorSession
+	SourceEpoch core.LeaderEpoch
+	// SourceIncarnation is what the answer itself states of its source; zero: nothing.
+	SourceIncarnation core.Incarnation
+	Batches           []batch.Batch // contiguous, the first starting at the replica's LEO
+	SourceHW          core.Offset   // Unknown if not stated
+	SourceLogStart    core.Offset
+	HasWaiters        bool // the source has producers waiting: floors are repeated every 100 ms
 }
 
 // AdoptSource brings the result of the divergence check against the source leader of SourceEpoch:
@@ -106,10 +108,13 @@ type AdoptSource struct {
 	Ref         core.RequestID
 	Session     core.MirrorSession
 	SourceEpoch core.LeaderEpoch
-	EndEpoch    core.LeaderEpoch // NoEpoch with EndOffset 0: the source knows nothing we know
-	EndOffset   core.Offset      // exclusive
-	Differs     bool             // the source has another record where the common history ends by these
-	SourceStart core.Offset      // log start of the source: below it we reset (new data incarnation)
+	// SourceIncarnation is of the process that counted SourceEpoch: a restored copy of the source comes to the same epoch
+	// again, and never to the same incarnation. Zero: the source states none.
+	SourceIncarnation core.Incarnation
+	EndEpoch          core.LeaderEpoch // NoEpoch with EndOffset 0: the source knows nothing we know
+	EndOffset         core.Offset      // exclusive
+	Differs           bool             // the source has another record where the common history ends by these
+	SourceStart       core.Offset      // log start of the source: below it we reset (new data incarnation)
 	// OfLEO is where our log ended, as far as it was released, when the source was asked. KnowsLEO: it is stated.
 	OfLEO    core.Offset
 	KnowsLEO bool
@@ -192,10 +197,11 @@ type Aligned struct {
 	Behind    bool
 	Tail      core.Offset // the offset from which the leader can push
 	HW        core.Offset
-	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none; LogStart is
-	// where an empty follower begins.
-	Adopted  core.LeaderEpoch
-	LogStart core.Offset
+	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none, and AdoptedIncarnation the
+	// source's that counted it; LogStart is where an empty follower begins.
+	Adopted            core.LeaderEpoch
+	AdoptedIncarnation core.Incarnation
+	LogStart           core.Offset
 }
 
 // Replicate carries batches from the leader (pushed, or read from its journal).
@@ -206,8 +212,10 @@ type Replicate struct {
 	Batches  []batch.Batch // empty: only HW and LogStart moved
 	HW       core.Offset
 	LogStart core.Offset
-	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none.
-	Adopted core.LeaderEpoch
+	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none, and AdoptedIncarnation the
+	// source's that counted it.
+	Adopted            core.LeaderEpoch
+	AdoptedIncarnation core.Incarnation
 	// SourceHW is the highest source HW the leader tracked, Unknown if none (R11).
 	SourceHW core.Offset
 }

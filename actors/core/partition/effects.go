@@ -164,8 +164,10 @@ type View struct {
 	Coming   core.Offset      // HW as acknowledged: HW follows when the ledger entry is on disk
 	LEO      core.Offset      // durable, exclusive
 	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
-	Confirms bool             // a leader whose HW has passed its epoch start (KIP-207)
-	Fence    int64            // number of the fence that this leader applies: LEO is final in Epoch; 0: none
+	// AdoptedIncarnation is of the source that counted it; zero: it stated none, or nothing is mirrored.
+	AdoptedIncarnation core.Incarnation
+	Confirms           bool  // a leader whose HW has passed its epoch start (KIP-207)
+	Fence              int64 // number of the fence that this leader applies: LEO is final in Epoch; 0: none
 	// Epochs is the leader-epoch history in the log: ascending, never mutated.
 	Epochs []EpochStart
 	Txns   Transactions // never mutated

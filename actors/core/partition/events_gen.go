@@ -93,6 +93,8 @@ type SourceEpochAdopted struct {
 	SourceEpoch core.LeaderEpoch
 	// LEO at that instant.
 	LEO core.Offset
+	// Of the source's process; zero: it states none.
+	Incarnation core.Incarnation
 }
 
 // Default sets every field to its default.
@@ -103,6 +105,9 @@ func (m *SourceEpochAdopted) Default() {
 func (m *SourceEpochAdopted) appendTo(b []byte, version int16, flexible bool) []byte {
 	b = wire.AppendInt32(b, int32(m.SourceEpoch))
 	b = wire.AppendInt64(b, int64(m.LEO))
+	if version >= 1 {
+		b = wire.AppendUUID(b, [16]byte(m.Incarnation))
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -113,6 +118,9 @@ func (m *SourceEpochAdopted) readFrom(r *wire.Reader, version int16, flexible bo
 	m.Default()
 	m.SourceEpoch = core.LeaderEpoch(r.Int32())
 	m.LEO = core.Offset(r.Int64())
+	if version >= 1 {
+		m.Incarnation = core.Incarnation(r.UUID())
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -550,6 +558,8 @@ type Snapshot struct {
 	Ended []SnapshotEndedTxn
 	// All aborted transactions of the log, by marker.
 	Aborted []SnapshotAbortedTxn
+	// Of the source whose epoch was adopted last; zero: it stated none.
+	AdoptedIncarnation core.Incarnation
 }
 
 // Default sets every field to its default.
@@ -598,6 +608,9 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		for i := range m.Aborted {
 			b = m.Aborted[i].appendTo(b, version, flexible)
 		}
+	}
+	if version >= 2 {
+		b = wire.AppendUUID(b, [16]byte(m.AdoptedIncarnation))
 	}
 	if flexible {
 		b = append(b, 0)
@@ -660,6 +673,9 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 2 {
+		m.AdoptedIncarnation = core.Incarnation(r.UUID())
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -691,7 +707,7 @@ func EncodeEvent(e DurableEvent) []byte {
 	case LeaderEpochBegan:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 121), 0), 0, true)
 	case SourceEpochAdopted:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 122), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 122), 1), 1, true)
 	case SourceHighWatermarkTracked:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 123), 0), 0, true)
 	case MirroringFenced:
@@ -718,7 +734,7 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e LeaderEpochBegan
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 122 && version >= 0 && version <= 0: // SourceEpochAdopted
+	case id == 122 && version >= 0 && version <= 1: // SourceEpochAdopted
 		var e SourceEpochAdopted
 		e.readFrom(&r, version, true)
 		out = e
@@ -745,14 +761,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
+	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 1) {
+	if r.Err() == nil && (version < 0 || version > 2) {
 		return fmt.Errorf("partition: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

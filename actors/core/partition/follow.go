@@ -66,7 +66,7 @@ func (d *decision) aligned(c Aligned) {
 		d.emit(LogStartedAt{Start: c.LogStart})
 	}
 	d.emit(Joined{Term: c.Term, Tail: c.Tail, Adopted: c.Adopted})
-	d.noteSource(c.Adopted, core.Unknown)
+	d.noteSource(c.Adopted, c.AdoptedIncarnation, core.Unknown)
 	d.learn(c.HW)
 	d.report()
 	d.readOn()
@@ -107,7 +107,7 @@ func (d *decision) replicate(c Replicate) {
 		d.emit(BatchesStashed{Batches: ahead})
 	}
 	grown = d.drainStash() || grown
-	d.noteSource(c.Adopted, c.SourceHW)
+	d.noteSource(c.Adopted, c.AdoptedIncarnation, c.SourceHW)
 	moved := d.learn(c.HW)
 	if grown {
 		d.report()
@@ -169,11 +169,12 @@ func (d *decision) learn(hw core.Offset) bool {
 }
 
 // noteSource keeps on a follower what R11 will need if it becomes the leader: the adopted epoch, and how
-// far the source had committed.
-func (d *decision) noteSource(adopted core.LeaderEpoch, hw core.Offset) {
+// far the source had committed. Another incarnation of the source may have counted the same epoch, or a lower one that an
+// operator accepted.
+func (d *decision) noteSource(adopted core.LeaderEpoch, of core.Incarnation, hw core.Offset) {
 	s := &d.s
-	if adopted != core.NoEpoch && adopted > s.adopted {
-		d.emit(SourceEpochAdopted{SourceEpoch: adopted, LEO: s.leo})
+	if adopted != core.NoEpoch && (adopted > s.adopted || of != s.adoptedOf) {
+		d.emit(SourceEpochAdopted{SourceEpoch: adopted, LEO: s.leo, Incarnation: of})
 	}
 	if hw != core.Unknown && hw > s.sourceHW && adopted != core.NoEpoch {
 		d.emit(SourceHighWatermarkTracked{HW: hw})

@@ -26,6 +26,9 @@ func (d *decision) appendMirrored(c AppendMirrored) {
 	case c.SourceEpoch != s.adopted && requireAdoptedEpoch:
 		answer(MirrorStale, fmt.Sprintf("source epoch %d is not the adopted %d", c.SourceEpoch, s.adopted))
 		return
+	case c.SourceIncarnation != s.adoptedOf && requireAdoptedIncarnation:
+		answer(MirrorStale, fmt.Sprintf("the answer is of source incarnation %s, adopted is %s: the source was started again", c.SourceIncarnation, s.adoptedOf))
+		return
 	}
 	next, epoch := s.leo, s.lastEpoch()
 	for i, b := range c.Batches {

@@ -36,7 +36,7 @@ func (d *decision) startPushing(c JoinLeader) {
 	d.emit(FollowerAligned{Follower: c.From, LEO: c.LEO})
 	d.early(TellReplica{To: c.From, Command: Aligned{
 		From: s.self, Epoch: s.epoch, Term: s.term, LastEpoch: c.LastEpoch, LEO: c.LEO,
-		Behind: c.LEO < s.leo, Tail: s.leo, HW: s.hw, Adopted: s.adoptedHere(), LogStart: s.logStart,
+		Behind: c.LEO < s.leo, Tail: s.leo, HW: s.hw, Adopted: s.adoptedHere(), AdoptedIncarnation: s.adoptedOf, LogStart: s.logStart,
 	}})
 }
 
@@ -76,7 +76,7 @@ func (d *decision) pushHighWatermark() {
 func (s *State) replication(batches []batch.Batch) Replicate {
 	return Replicate{
 		From: s.self, Epoch: s.epoch, Term: s.term, Batches: batches, HW: s.hw, LogStart: s.logStart,
-		Adopted: s.adoptedHere(), SourceHW: s.trackedHW(),
+		Adopted: s.adoptedHere(), AdoptedIncarnation: s.adoptedOf, SourceHW: s.trackedHW(),
 	}
 }
 

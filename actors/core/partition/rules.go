@@ -6,6 +6,7 @@ package partition
 const (
 	confirmPastLastOffset      = true // R1, F02: success needs HW >= last offset + 1
 	requireAdoptedEpoch        = true // R3, A1: an answer of another source epoch is not appended
+	requireAdoptedIncarnation  = true // R3: nor one of a source that was started from a copy since, and counts the same epoch
 	requireCurrentSession      = true // R3, A1: nor one asked in an older session
 	refuseLowerSourceEpoch     = true // R3: a source whose epoch goes back is not our source
 	askAboutWholeLog           = true // R3: a divergence check is about the log as it is, not as far as it was released

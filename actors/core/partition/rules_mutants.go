@@ -7,6 +7,7 @@ import "lockstep/actors/core/rules"
 var (
 	confirmPastLastOffset      = rules.Kept("R1 confirmPastLastOffset")
 	requireAdoptedEpoch        = rules.Kept("R3 requireAdoptedEpoch")
+	requireAdoptedIncarnation  = rules.Kept("R3 requireAdoptedIncarnation")
 	requireCurrentSession      = rules.Kept("R3 requireCurrentSession")
 	refuseLowerSourceEpoch     = rules.Kept("R3 refuseLowerSourceEpoch")
 	askAboutWholeLog           = rules.Kept("R3 askAboutWholeLog")

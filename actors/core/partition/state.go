@@ -43,6 +43,7 @@ type hard struct {
 	txns      Transactions
 
 	adopted   core.LeaderEpoch // source epoch the mirrored log stands under
+	adoptedOf core.Incarnation // of the source that counted it; zero: it stated none
 	sourceHW  core.Offset      // highest tracked (R11)
 	mirroring bool             // an epoch was adopted since the last fence
 	fenced    core.MirrorSession
