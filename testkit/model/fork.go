@@ -8,15 +8,19 @@ import (
 	"lockstep/actors/core/partition"
 )
 
-// copier copies a machine's state for another branch of the search. Machines replace slices and never
+// copier copies a machine's state for another branch of the search. Machines replace most slices and never
 // change their elements, but they append in place and write to maps: so capacity is cut to the length,
-// and maps are copied.
+// and maps are copied. What Apply changes in place is copied whole.
 type copier[T any] struct {
 	slices []uintptr
-	maps   []mapField
+	whole  []field
+	maps   []field
 }
 
-type mapField struct {
+// writtenInPlace are the slices whose elements Apply changes.
+var writtenInPlace = map[string]bool{"replicas": true, "gates": true, "followers": true}
+
+type field struct {
 	offset uintptr
 	t      reflect.Type
 }
@@ -39,9 +43,13 @@ func (c *copier[T]) find(t reflect.Type, at uintptr) {
 		case reflect.Struct:
 			c.find(f.Type, at+f.Offset)
 		case reflect.Slice:
+			if writtenInPlace[f.Name] {
+				c.whole = append(c.whole, field{at + f.Offset, f.Type})
+				continue
+			}
 			c.slices = append(c.slices, at+f.Offset)
 		case reflect.Map:
-			c.maps = append(c.maps, mapField{at + f.Offset, f.Type})
+			c.maps = append(c.maps, field{at + f.Offset, f.Type})
 		default:
 		}
 	}
@@ -53,6 +61,9 @@ func (c *copier[T]) of(s *T) *T {
 	for _, at := range c.slices {
 		h := (*[3]uintptr)(unsafe.Add(p, at))
 		h[2] = h[1]
+	}
+	for _, f := range c.whole {
+		detach(reflect.NewAt(f.t, unsafe.Add(p, f.offset)).Elem())
 	}
 	for _, f := range c.maps {
 		v := reflect.NewAt(f.t, unsafe.Add(p, f.offset)).Elem()
