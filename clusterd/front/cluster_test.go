@@ -73,6 +73,7 @@ func testLogger() *slog.Logger {
 func (h *house) start() {
 	h.t.Helper()
 	var lines []net.Listener
+	before := h.addrs
 	h.addrs, h.fronts = nil, nil
 	h.clock = shell.NewRealClock()
 	options := broker.Options{Cluster: h.id, Control: h.control, Clock: h.clock, Logger: testLogger(), Groups: group.DefaultSettings(),
@@ -90,7 +91,11 @@ func (h *house) start() {
 		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
 	}
 	for i, v := range h.volumes {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		address := "127.0.0.1:0"
+		if i < len(before) {
+			address = before[i] // where clients go on looking for it
+		}
+		l, err := net.Listen("tcp", address)
 		if err != nil {
 			h.t.Fatal(err)
 		}

@@ -63,7 +63,6 @@ func TestMembersOfTheConsumerProtocolShareATopic(t *testing.T) {
 	h.restart()
 	records := values("v", 60)
 	h.produce("t", records, kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-	b.UpdateSeedBrokers(h.addrs...)
 	go func() {
 		for ctx.Err() == nil {
 			b.PollFetches(ctx).EachRecord(func(r *kgo.Record) { got <- string(r.Value) })
