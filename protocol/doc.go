@@ -31,12 +31,19 @@
 //	EndTxn                      26  0-5       kmsg   26_end_txn.go
 //	WriteTxnMarkers             27  1-2       kmsg   27_write_txn_markers.go
 //	TxnOffsetCommit             28  0-5       kmsg   28_txn_offset_commit.go
+//	DescribeAcls                29  1-3       kmsg   29_describe_acls.go
+//	CreateAcls                  30  1-3       kmsg   30_create_acls.go
+//	DeleteAcls                  31  1-3       kmsg   31_delete_acls.go
 //	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
+//	AlterConfigs                33  0-2       kmsg   33_alter_configs.go
+//	DescribeLogDirs             35  1-4       kmsg   35_describe_log_dirs.go
 //	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
 //	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
 //	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go
 //	IncrementalAlterConfigs     44  0-1       kmsg   44_incremental_alter_configs.go
+//	ListPartitionReassignments  46  0-0       kmsg   46_list_partition_reassignments.go
 //	OffsetDelete                47  0-0       kmsg   47_offset_delete.go
+//	DescribeQuorum              55  0-2       kmsg   55_describe_quorum.go
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go
 //	DescribeProducers           61  0-0       kmsg   61_describe_producers.go
@@ -45,6 +52,7 @@
 //	ConsumerGroupHeartbeat      68  0-1       kmsg   68_consumer_group_heartbeat.go
 //	ConsumerGroupDescribe       69  0-1       kmsg   69_consumer_group_describe.go
 //	ListConfigResources         74  0-1       kmsg   74_list_config_resources.go
+//	DescribeTopicPartitions     75  0-0       kmsg   75_describe_topic_partitions.go
 //	AddTopicsToMirror           95  0-1       own    95_add_topics_to_mirror.go
 //	StopMirrorTopics            96  0-0       own    96_stop_mirror_topics.go
 //	ListClusterMirrors          98  0-0       own    98_list_cluster_mirrors.go
