@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -57,18 +56,12 @@ func (c *mirrorsCommand) Run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for i, s := range c.Topics {
-		if _, err := regexp.Compile(s); err != nil {
-			return fmt.Errorf("--topics %q (number %d) is not a regular expression: %w", s, i+1, err)
-		}
+	if err := checkPatterns(c.Topics); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout+30*time.Second)
 	defer cancel()
-	opts, err := clientOptions(c.CommandConfig)
-	if err != nil {
-		return err
-	}
-	cl, err := admin.New(strings.Split(c.BootstrapServer, ","), opts...)
+	cl, err := connect(c.BootstrapServer, c.CommandConfig)
 	if err != nil {
 		return err
 	}
@@ -300,17 +293,7 @@ func (c *mirrorsCommand) matching(ctx context.Context, cl *admin.Client) ([]stri
 }
 
 // matches reports whether a topic is meant: by name, by pattern, or by leaving --topics out.
-func (c *mirrorsCommand) matches(name string) bool {
-	if len(c.Topics) == 0 {
-		return true
-	}
-	for _, s := range c.Topics {
-		if s == name || regexp.MustCompile(`\A(?:`+s+`)\z`).MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
+func (c *mirrorsCommand) matches(name string) bool { return matches(c.Topics, name) }
 
 func typeName(t int8) string {
 	if t == admin.Sync {

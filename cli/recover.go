@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"lockstep/protocol/admin"
@@ -43,11 +42,7 @@ type acceptLoss struct {
 func (c *acceptLoss) Run(w io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	opts, err := clientOptions(c.CommandConfig)
-	if err != nil {
-		return err
-	}
-	cl, err := admin.New(strings.Split(c.BootstrapServer, ","), opts...)
+	cl, err := connect(c.BootstrapServer, c.CommandConfig)
 	if err != nil {
 		return err
 	}

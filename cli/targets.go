@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/target"
-	"lockstep/protocol/admin"
 )
 
 // targetsCommand asks every destination of a lost source and says which of them to fail over to (ruling C15).
@@ -52,10 +49,8 @@ type targetOf struct {
 }
 
 func (c *targetsCommand) Run(w io.Writer) error {
-	for i, s := range c.Topics {
-		if _, err := regexp.Compile(s); err != nil {
-			return fmt.Errorf("--topics %q (number %d) is not a regular expression: %w", s, i+1, err)
-		}
+	if err := checkPatterns(c.Topics); err != nil {
+		return err
 	}
 	var rows []targetRow
 	asked := map[string]string{}
@@ -86,11 +81,7 @@ func (c *targetsCommand) Run(w io.Writer) error {
 
 // ask is what one destination says of its mirrored partitions, without those it took over already.
 func (c *targetsCommand) ask(servers string) (cluster string, rows []targetRow, err error) {
-	opts, err := clientOptions(c.CommandConfig)
-	if err != nil {
-		return "", nil, err
-	}
-	cl, err := admin.New(strings.Split(servers, ","), opts...)
+	cl, err := connect(servers, c.CommandConfig)
 	if err != nil {
 		return "", nil, err
 	}
@@ -106,7 +97,7 @@ func (c *targetsCommand) ask(servers string) (cluster string, rows []targetRow, 
 	}
 	for _, m := range mirrors {
 		for _, t := range m.Topics {
-			if t.Phase == "STOPPED" || len(c.Topics) > 0 && !(&mirrorsCommand{Topics: c.Topics}).matches(t.TopicName) {
+			if t.Phase == "STOPPED" || !matches(c.Topics, t.TopicName) {
 				continue
 			}
 			for _, p := range t.Partitions {

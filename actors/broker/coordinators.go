@@ -161,8 +161,12 @@ func (c *Cluster) GroupOwner(img *image.Image, groupID string) core.ReplicaID {
 
 // GroupShards lists the shards that img gives to a broker.
 func (c *Cluster) GroupShards(img *image.Image, owner core.ReplicaID) []int32 {
-	var list []int32
-	for shard := range int32(group.Shards) {
+	return shardsOf(img, owner, group.Shards)
+}
+
+// shardsOf lists the first n shards that img gives to a broker.
+func shardsOf(img *image.Image, owner core.ReplicaID, n int32) (list []int32) {
+	for shard := range n {
 		if img.ShardOwner(shard) == owner {
 			list = append(list, shard)
 		}

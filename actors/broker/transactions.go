@@ -121,13 +121,7 @@ func (c *Cluster) TransactionOwner(img *image.Image, id string) core.ReplicaID {
 
 // TransactionShards lists the shards that img gives to a broker.
 func (c *Cluster) TransactionShards(img *image.Image, owner core.ReplicaID) []int32 {
-	var list []int32
-	for shard := range int32(transaction.Shards) {
-		if img.ShardOwner(shard) == owner {
-			list = append(list, shard)
-		}
-	}
-	return list
+	return shardsOf(img, owner, transaction.Shards)
 }
 
 // Transaction asks the shard of a transactional id. Whether this broker serves it is the caller's to check. reply runs

@@ -88,7 +88,7 @@ func (f *Front) addOwn(at *messages.DescribeClusterMirrorsResponsePartition, id 
 		return
 	}
 	view := leader.View()
-	at.SourceEpoch = int32(max(view.Adopted, core.NoEpoch))
+	at.SourceEpoch = int32(view.Adopted)
 	at.DestinationOffset = max(at.DestinationOffset, int64(view.LEO))
 	if floor, published := leader.Floor(); published && floor.SourceEpoch == view.Adopted {
 		at.Floor = int64(floor.Floor)

@@ -116,6 +116,10 @@ func (c *Client) AlterType(ctx context.Context, mirror string, topics []string, 
 	for _, name := range topics {
 		req.Topics = append(req.Topics, messages.AlterMirrorTopicTypeRequestAlterMirrorTopic{TopicName: name, MirrorType: mirrorType})
 	}
+	return c.alterTypes(ctx, req)
+}
+
+func (c *Client) alterTypes(ctx context.Context, req *messages.AlterMirrorTopicTypeRequest) ([]TopicResult, error) {
 	res, err := ask[*messages.AlterMirrorTopicTypeResponse](ctx, c, req)
 	if err != nil {
 		return nil, err

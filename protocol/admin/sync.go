@@ -108,15 +108,7 @@ func (c *Client) AlterTypes(ctx context.Context, mirror string, types map[string
 	for _, name := range sorted(types) {
 		req.Topics = append(req.Topics, messages.AlterMirrorTopicTypeRequestAlterMirrorTopic{TopicName: name, MirrorType: types[name]})
 	}
-	res, err := ask[*messages.AlterMirrorTopicTypeResponse](ctx, c, req)
-	if err != nil {
-		return nil, err
-	}
-	var out []TopicResult
-	for _, t := range res.Topics {
-		out = append(out, TopicResult{t.TopicName, refusal(t.ErrorCode, t.ErrorMessage), text(t.Warning)})
-	}
-	return out, nil
+	return c.alterTypes(ctx, req)
 }
 
 // AddTopics is the KIP's addTopicsToMirror with a type per topic (API 95). Each must exist at the source, by this name;

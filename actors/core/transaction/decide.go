@@ -98,6 +98,17 @@ func (s *State) arm(out *outcome, at int64) {
 	out.Early = append(out.Early, ArmTimer{At: at})
 }
 
+// join adds what was decided about one id to what is decided about many. It returns the earlier of first and of when this
+// id is due; 0 is never.
+func (t *turn) join(out *outcome, first int64) int64 {
+	out.Events = append(out.Events, t.out.Events...)
+	out.Late = append(out.Late, t.out.Late...)
+	if at := t.earliest(); at != 0 && (first == 0 || at < first) {
+		return at
+	}
+	return first
+}
+
 func (s *State) resume(c Resume, now core.Now) outcome {
 	out := outcome{Events: []Event{SettingsChanged(c)}}
 	first := int64(0)
@@ -107,11 +118,7 @@ func (s *State) resume(c Resume, now core.Now) outcome {
 		}
 		t := s.begin(id, now)
 		t.finish()
-		out.Events = append(out.Events, t.out.Events...)
-		out.Late = append(out.Late, t.out.Late...)
-		if at := t.earliest(); at != 0 && (first == 0 || at < first) {
-			first = at
-		}
+		first = t.join(&out, first)
 	}
 	s.arm(&out, first)
 	return out

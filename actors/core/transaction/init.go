@@ -100,11 +100,7 @@ func (s *State) abortOpen(c AbortOpen, now core.Now) outcome {
 		t := s.begin(id, now)
 		t.fence()
 		t.finish()
-		out.Events = append(out.Events, t.out.Events...)
-		out.Late = append(out.Late, t.out.Late...)
-		if at := t.earliest(); at != 0 && (first == 0 || at < first) {
-			first = at
-		}
+		first = t.join(&out, first)
 	}
 	s.arm(&out, first)
 	return out
