@@ -19,6 +19,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
+	"lockstep/clusterd/process"
 	"lockstep/journal"
 	"lockstep/journal/memory"
 )
@@ -91,9 +92,12 @@ func (h *house) start() {
 		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
 	}
 	for i, v := range h.volumes {
-		address := "127.0.0.1:0"
+		address, err := process.FreeAddress()
 		if i < len(before) {
-			address = before[i] // where clients go on looking for it
+			address, err = before[i], nil // where clients go on looking for it
+		}
+		if err != nil {
+			h.t.Fatal(err)
 		}
 		l, err := net.Listen("tcp", address)
 		if err != nil {

@@ -70,7 +70,7 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 		s.Brokers = 3
 	}
 	if s.KafkaPort == 0 {
-		base, err := freePorts(s.Brokers + 2)
+		base, err := FreePorts(s.Brokers + 2)
 		if err != nil {
 			return nil, err
 		}

@@ -209,7 +209,7 @@ func TestTheTailKeepsTheEnd(t *testing.T) {
 }
 
 func TestFreePortsAreConsecutiveAndFree(t *testing.T) {
-	base, err := freePorts(5)
+	base, err := FreePorts(5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package datacenter
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strings"
 	"time"
@@ -92,21 +91,12 @@ func (d *Datacenter) Dial(ctx context.Context, network, address string) (net.Con
 	return (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, network, d.real(address))
 }
 
-// Ports finds n free ones in a row, below the range of outgoing connections, so that a restart finds them free.
+// Ports finds n free ones in a row and returns the first.
 func Ports(t T, n int) int {
 	t.Helper()
-	for range 200 {
-		base, free := 15000+rand.IntN(15000), true
-		for p := base; p < base+n; p++ {
-			l, err := net.Listen("tcp", loopback(p))
-			if free = free && err == nil; err == nil {
-				l.Close()
-			}
-		}
-		if free {
-			return base
-		}
+	base, err := process.FreePorts(n)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free ports")
-	return 0
+	return base
 }

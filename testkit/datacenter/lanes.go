@@ -34,7 +34,7 @@ func StartForked(t T, s process.Spec, filters ...Filters) (*Datacenter, []*Lane)
 	for _, f := range filters {
 		l := &Lane{}
 		open := func(to int, filter wire.Filter) *wire.Wire {
-			w, err := wire.Listen(loopback(0), loopback(to), filter)
+			w, err := wire.NewFiltered(loopback(to), filter)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/clusterd/process"
 	"lockstep/protocol/batch"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -59,8 +60,12 @@ type List struct {
 
 // StartSource listens on a free port of the loopback.
 func StartSource(cluster, topic string, fetch int16) (*Source, error) {
+	at, err := process.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
 	s := &Source{Cluster: cluster, Topic: topic, id: [16]byte{0xbe, 0xef, 1}, fetch: fetch, epoch: 3,
-		mirrors: map[string]*registration{}, addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+		mirrors: map[string]*registration{}, addr: at, conns: map[net.Conn]bool{}}
 	s.moved = sync.NewCond(&s.mu)
 	s.log.Lead(s.epoch)
 	if err := s.Listen(); err != nil {

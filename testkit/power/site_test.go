@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/clusterd/config"
 	"lockstep/clusterd/daemon"
+	"lockstep/clusterd/process"
 	"lockstep/journal/vfs"
 )
 
@@ -55,7 +55,11 @@ type site struct {
 
 func newSite(t *testing.T, id string) *site {
 	t.Helper()
-	s := &site{t: t, id: id, dir: t.TempDir(), port: freePorts(t, brokers+2), opened: func(*broker.Cluster) {}}
+	port, err := process.FreePorts(brokers + 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, id: id, dir: t.TempDir(), port: port, opened: func(*broker.Cluster) {}}
 	for i := range s.disks {
 		power := &vfs.Power{}
 		s.disks[i] = &disk{power: power, log: vfs.NewBarrier(fmt.Sprint(id, "-", i+1), power)}
@@ -63,25 +67,6 @@ func newSite(t *testing.T, id string) *site {
 	t.Cleanup(s.die)
 	s.start()
 	return s
-}
-
-// freePorts finds n in a row, below the range of outgoing connections, so that a restart finds them free.
-func freePorts(t *testing.T, n int) int {
-	t.Helper()
-	for range 200 {
-		base, free := 15000+rand.IntN(15000), true
-		for p := base; p < base+n; p++ {
-			l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", p))
-			if free = free && err == nil; err == nil {
-				l.Close()
-			}
-		}
-		if free {
-			return base
-		}
-	}
-	t.Fatal("no free ports")
-	return 0
 }
 
 func (s *site) seeds() (list []string) {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"lockstep/clusterd/process"
 )
 
 // line carries TCP connections to one address; it can be cut and opened again.
@@ -16,12 +18,12 @@ type line struct {
 }
 
 func newLine(to string) (*line, error) {
-	l := &line{at: "127.0.0.1:0", to: to}
-	if err := l.open(); err != nil {
+	at, err := process.FreeAddress()
+	if err != nil {
 		return nil, err
 	}
-	l.at = l.listener.Addr().String()
-	return l, nil
+	l := &line{at: at, to: to}
+	return l, l.open()
 }
 
 func (l *line) address() string { return l.at }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"lockstep/clusterd/process"
 )
 
 // Way is a direction.
@@ -45,8 +47,17 @@ type fault struct {
 // less, or later. nil passes everything.
 type Filter func(way Way, pass func([]byte)) func([]byte)
 
-// New opens a wire to an address, on a port that the system chooses.
-func New(to string) (*Wire, error) { return Listen("127.0.0.1:0", to, nil) }
+// New opens a wire to an address, on a free port that is still free when the wire has been down.
+func New(to string) (*Wire, error) { return NewFiltered(to, nil) }
+
+// NewFiltered is New with a filter; nil passes everything.
+func NewFiltered(to string, filter Filter) (*Wire, error) {
+	at, err := process.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	return Listen(at, to, filter)
+}
 
 // Listen opens a wire at an address. A nil filter passes everything.
 func Listen(at, to string, filter Filter) (*Wire, error) {

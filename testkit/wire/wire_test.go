@@ -45,7 +45,7 @@ func dialled(t *testing.T, w *Wire) net.Conn {
 
 func newWire(t *testing.T, filter Filter) *Wire {
 	t.Helper()
-	w, err := Listen("127.0.0.1:0", echo(t), filter)
+	w, err := NewFiltered(echo(t), filter)
 	if err != nil {
 		t.Fatal(err)
 	}
