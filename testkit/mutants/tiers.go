@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,26 +30,29 @@ func Tiers(root string) []Tier {
 }
 
 // unit is the tests of the package that carries the rule.
-type unit struct{ root, dir string }
+type unit struct {
+	root  string
+	trial *rules.Trial
+}
 
 func (*unit) Name() string { return "unit" }
 
 func (*unit) Knows(rules.Rule) bool { return true }
 
 func (u *unit) Kill(r rules.Rule) (string, time.Duration, error) {
-	if u.dir == "" {
-		dir, err := os.MkdirTemp("", "lockstep-mutants-")
+	if u.trial == nil {
+		trial, err := rules.NewTrial(u.root)
 		if err != nil {
-			return "", 0, fmt.Errorf("make directory: %w", err)
+			return "", 0, err
 		}
-		u.dir = dir
+		u.trial = trial
 	}
-	return rules.Try(u.root, u.dir, r)
+	return u.trial.Try(r)
 }
 
 func (u *unit) Close() {
-	if u.dir != "" {
-		_ = os.RemoveAll(u.dir)
+	if u.trial != nil {
+		u.trial.Close()
 	}
 }
 

@@ -2,29 +2,16 @@
 package rules
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"lockstep/testkit/binaries"
 )
-
-// Command is `testkit rules`.
-type Command struct {
-	Package string `help:"Only rules of this package, as in highwater or actors/core/highwater."`
-	Rule    string `help:"Only this ruling or switch, as in R5 or requireMirrorTerm."`
-}
 
 // Rule is one switch, as its package declares it. Package is the folder below the tree's root.
 type Rule struct{ Ruling, Switch, Package string }
@@ -107,135 +94,4 @@ func Without(all []Rule) []string {
 		}
 	}
 	return out
-}
-
-func (c *Command) wants(r Rule) bool {
-	return (c.Package == "" || c.Package == r.Package || c.Package == path.Base(r.Package)) &&
-		(c.Rule == "" || c.Rule == r.Ruling || c.Rule == r.Switch)
-}
-
-// Run fails when a ruling has no switch, or when a rule can be removed without any test of its package
-// noticing.
-func (c *Command) Run() error {
-	root, err := binaries.Root()
-	if err != nil {
-		return err
-	}
-	all, err := Find(root)
-	if err != nil {
-		return err
-	}
-	if missing := Without(all); missing != nil {
-		return fmt.Errorf("no switch for %s: add one to the rules.go and rules_mutants.go of the package that carries the rule", strings.Join(missing, ", "))
-	}
-	all = slices.DeleteFunc(all, func(r Rule) bool { return !c.wants(r) })
-	if len(all) == 0 {
-		return fmt.Errorf("no rule matches --package=%q --rule=%q", c.Package, c.Rule)
-	}
-	dir, err := os.MkdirTemp("", "lockstep-rules-")
-	if err != nil {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	fmt.Printf("%-7s %-26s %-25s %7s  %s\n", "RULING", "SWITCH", "PACKAGE", "SECONDS", "NOTICED BY")
-	var survived, broken []string
-	for _, r := range all {
-		test, took, err := Try(root, dir, r)
-		var b *BrokenError
-		switch {
-		case errors.As(err, &b):
-			if !slices.Contains(broken, r.Package) {
-				broken = append(broken, r.Package)
-				fmt.Fprintf(os.Stderr, "%v\n%s\n", err, b.Output)
-			}
-			test = "not tried: " + b.Error()
-		case err != nil:
-			return err
-		case test == "":
-			survived = append(survived, r.Package+"."+r.Switch)
-			test = "NOBODY"
-		}
-		fmt.Printf("%-7s %-26s %-25s %7.1f  %s\n", r.Ruling, r.Switch, r.Package, took.Seconds(), test)
-	}
-	switch {
-	case broken != nil:
-		return fmt.Errorf("tests fail with every rule on: %s", strings.Join(broken, ", "))
-	case survived != nil:
-		return fmt.Errorf("%d of %d rules can be removed unnoticed: %s", len(survived), len(all), strings.Join(survived, ", "))
-	}
-	fmt.Printf("%d rules, each noticed when it is off\n", len(all))
-	return nil
-}
-
-// BrokenError is a package whose tests cannot say anything about its rules.
-type BrokenError struct {
-	what, folder string
-	Output       []byte // of the build or of the tests; nil after the first rule of the package
-}
-
-func (e *BrokenError) Error() string { return fmt.Sprintf("%s of %s", e.what, e.folder) }
-
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-
-// Try runs the tests of the rule's package with the rule off and names the first test that fails, "" if
-// none does. Test binaries are kept in dir for the package's next rule. took is the run of the tests alone.
-// The error is a *BrokenError if the tests fail with every rule on, or do not build.
-func Try(root, dir string, r Rule) (string, time.Duration, error) {
-	binary := filepath.Join(dir, strings.ReplaceAll(r.Package, "/", "-")+".test")
-	folder := filepath.Join(root, filepath.FromSlash(r.Package))
-	if st, err := os.Stat(binary); err != nil {
-		// An empty file in the binary's place keeps a broken package from being tried again per rule.
-		if out, err := command(folder, "go", "test", "-tags", "mutants", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
-			_ = os.WriteFile(binary, nil, 0o600)
-			return "", 0, &BrokenError{"tests that do not build", r.Package, out}
-		}
-		if out, err := command(folder, binary, "-test.failfast").CombinedOutput(); err != nil {
-			_ = os.Truncate(binary, 0)
-			return "", 0, &BrokenError{"failing test " + Noticed(out), r.Package, out}
-		}
-	} else if st.Size() == 0 {
-		return "", 0, &BrokenError{"failing tests", r.Package, nil}
-	}
-	cmd := command(folder, binary, "-test.failfast", "-test.timeout=120s")
-	cmd.Env = append(os.Environ(), "LOCKSTEP_RULE_OFF="+r.Switch)
-	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	took := time.Since(began)
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return "", took, nil
-	case !errors.As(err, &exit):
-		return "", took, fmt.Errorf("run tests of %s: %w", r.Package, err)
-	}
-	return Noticed(out), took, nil
-}
-
-// Noticed names the failed test in the output of a test binary: a subtest rather than its parent, which
-// is printed first. A goroutine's panic fails the binary without naming a test; then the panic is named.
-func Noticed(out []byte) string {
-	if m := failed.FindAllSubmatch(out, -1); m != nil {
-		best := m[0][1]
-		for _, each := range m {
-			if bytes.HasPrefix(each[1], best) {
-				best = each[1]
-			}
-		}
-		return string(best)
-	}
-	if i := bytes.Index(out, []byte("panic:")); i >= 0 {
-		return "panic: " + firstLine(out[i+len("panic:"):])
-	}
-	return firstLine(out)
-}
-
-func command(dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	return cmd
-}
-
-func firstLine(b []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-	return string(line)
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -104,4 +105,82 @@ func folders(all []Rule) []string {
 		}
 	}
 	return out
+}
+
+func TestHintsAreReadAsTheyWereWritten(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, filepath.Dir(hintFile)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r5, c1 := Rule{"R5", "a", "actors/x"}, Rule{"C1", "b", "actors/x"}
+	trial := &Trial{root: root, noticed: hints{r5: "TestA", c1: "TestA", {"R6", "gone", "actors/x"}: "TestOfNothing"}}
+	if err := trial.note([]Rule{r5, c1}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readHints(root)
+	if want := (hints{r5: "TestA", c1: "TestA"}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %v, %v; want %v", got, err, want)
+	}
+	if tests := got.of("actors/x"); !slices.Equal(tests, []string{"TestA"}) {
+		t.Errorf("asks %v first", tests)
+	}
+	if _, err := parseHints("R5 a actors/x TestA\nR6 b\n"); err == nil || !strings.Contains(err.Error(), hintFile+":2") {
+		t.Errorf("a torn line: %v", err)
+	}
+	for by, want := range map[string]string{"TestTable/second_row": "TestTable", "TestOne": "TestOne", "panic: in a goroutine": ""} {
+		if top(by) != want {
+			t.Errorf("%q is asked for as %q", by, top(by))
+		}
+	}
+}
+
+// TestAHintSavesTimeAndNoMore: a hint is asked first; one that is wrong changes no verdict, and a test that fails with
+// every rule on notices nothing.
+func TestAHintSavesTimeAndNoMore(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.26\n",
+		"p/p_test.go": `package p
+
+import (
+	"os"
+	"testing"
+)
+
+func TestOther(t *testing.T) {}
+func TestNotices(t *testing.T) {
+	if os.Getenv("LOCKSTEP_RULE_OFF") == "kept" {
+		t.Error("off")
+	}
+}
+`,
+		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error(1) }\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trial, err := NewTrial(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	kept, unseen, failing := Rule{"R1", "kept", "p"}, Rule{"R1", "unseen", "p"}, Rule{"R1", "any", "q"}
+	for _, hint := range []string{"TestNotices", "TestOther", "TestOfNothing", ""} {
+		trial.noticed = hints{kept: hint, unseen: hint, failing: "TestFails"}
+		if by, _, err := trial.Try(kept); by != "TestNotices" || err != nil || trial.noticed[kept] != "TestNotices" {
+			t.Errorf("hint %q: noticed by %q (%v), the next hint is %q", hint, by, err, trial.noticed[kept])
+		}
+		if by, _, err := trial.Try(unseen); by != "" || err != nil {
+			t.Errorf("hint %q: a rule that nobody sees is noticed by %q, %v", hint, by, err)
+		}
+		var broken *BrokenError
+		if by, _, err := trial.Try(failing); !errors.As(err, &broken) {
+			t.Errorf("a test that always fails noticed: %q, %v", by, err)
+		}
+	}
 }
