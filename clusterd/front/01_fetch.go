@@ -14,8 +14,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// Fetch v4–20. v5 brings the log start, v7 sessions (answered with id 0: every fetch is a full one), v9
-// leader epochs, v10 zstd, v11 racks, v12 is flexible and brings divergence, v13 topic ids, v16 node
+// Fetch v4–20. v5 brings the log start, v7 sessions (see fetch_session.go; mirrors have none), v9 leader epochs, v10 zstd, v11 racks, v12 is flexible and brings divergence, v13 topic ids, v16 node
 // endpoints, v19 and v20 are mirroring's: see mirror_fetch.go.
 //
 // A fetch is parked in every partition it asks for and looks again when one of them moves, when its
@@ -35,14 +34,20 @@ type fetch struct {
 	grace  time.Time // until when an empty answer waits for what was acknowledged before it
 	timer  *time.Timer
 
+	// Written when the first attempt begins.
+	begun    bool
+	readings []*reading    // of the session, if there is one: its order holds as long as epoch does
+	session  *fetchSession // nil for a fetch that continues none
+	epoch    int32         // of the session's next request
+
 	mu     sync.Mutex
 	parked map[place]parked
 	failed map[place]perr.Code // partitions whose actor went away while we waited in it
 	over   bool
 }
 
-// place is one partition of the request: indexes of topic and partition.
-type place struct{ topic, partition int }
+// place is one partition of the fetch: its index among the readings.
+type place int
 
 // parked is where a fetch waits. ref is 0 until the partition's actor has been asked.
 type parked struct {
@@ -51,12 +56,8 @@ type parked struct {
 }
 
 func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
-	// Sessions are never given out, so none is known (compat-F07, F11). The answer has no session, and
-	// clients go on with full fetches.
-	if code := judgeSession(r); code != perr.None {
-		resp := r.ResponseKind().(*messages.FetchResponse)
-		resp.ErrorCode = int16(code)
-		slot.Reply(resp)
+	if code := judgeMirrorSession(r); code != perr.None {
+		slot.Reply(refusedFetch(r, code, 0))
 		return
 	}
 	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
@@ -70,20 +71,39 @@ func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 	slot.Turn(q.attempt)
 }
 
-func judgeSession(r *messages.FetchRequest) perr.Code {
-	switch {
-	case r.Version < 7 || r.SessionId == 0 && r.SessionEpoch <= 0:
-		return perr.None
-	case r.SessionId != 0:
+// judgeMirrorSession: mirrors are given no session, so none of theirs is known.
+func judgeMirrorSession(r *messages.FetchRequest) perr.Code {
+	if r.Version >= 20 && (r.SessionId != 0 || r.SessionEpoch > 0) {
 		return perr.FetchSessionIdNotFound
-	default:
-		return perr.InvalidFetchSessionEpoch
 	}
+	return perr.None
+}
+
+// refusedFetch answers a whole fetch with an error.
+func refusedFetch(r *messages.FetchRequest, code perr.Code, session int32) kmsg.Response {
+	resp := r.ResponseKind().(*messages.FetchResponse)
+	resp.ErrorCode, resp.SessionId = int16(code), session
+	return resp
 }
 
 // attempt reads what there is. It answers if that is enough, or an error cannot wait, or the time is
 // over (compat-F04); else it makes sure of being woken.
 func (q *fetch) attempt() (kmsg.Response, bool) {
+	if !q.begun {
+		q.begun = true
+		if code := q.begin(); code != perr.None {
+			q.end()
+			return refusedFetch(q.req, code, 0), true
+		}
+	}
+	if s := q.session; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.epoch != q.epoch { // it was continued on another connection
+			q.end()
+			return refusedFetch(q.req, perr.InvalidFetchSessionEpoch, s.id), true
+		}
+	}
 	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), maxFetchBytes), img: q.front.broker.Image()}
 	a.compose()
 	until := q.late
@@ -94,6 +114,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	}
 	if a.urgent || !time.Now().Before(until) {
 		q.end()
+		a.settle()
 		q.front.traffic.fetched(a.resp, a.topicID, q.mirror != nil)
 		return a.resp, true
 	}

@@ -19,31 +19,52 @@ type answer struct {
 	urgent  bool
 	coming  bool // records this reader asked for are acknowledged, and shown in a moment
 	watches []watch
+	results []result // of each reading
 }
 
-// compose lists every partition that was asked for, with data as long as the budget lasts (compat-F02).
+// compose lists every partition that is read, with data as long as the budget lasts (compat-F02); in a session that is
+// continued only what changed. Neighbours of one topic stand under one mention of it.
 func (a *answer) compose() {
 	r := a.req
 	a.resp = r.ResponseKind().(*messages.FetchResponse)
-	for i := range r.Topics {
-		rt := &r.Topics[i]
-		topic, unknown := findTopic(a.img, rt.Topic, rt.TopicId, r.Version >= 13)
-		out := messages.NewFetchResponseTopic()
-		out.Topic, out.TopicId = rt.Topic, rt.TopicId
-		out.Partitions = make([]messages.FetchResponsePartition, len(rt.Partitions))
-		for j := range rt.Partitions {
-			at := &out.Partitions[j]
-			*at = messages.NewFetchResponsePartition()
-			at.PartitionIndex = rt.Partitions[j].Partition
-			at.HighWatermark, at.LastStableOffset, at.LogStartOffset, at.PreferredReadReplica = -1, -1, -1, -1
-			at.Records = []byte{} // never null (compat-F16)
-			if unknown != perr.None {
-				a.refuse(at, unknown)
-				continue
-			}
-			a.partition(place{i, j}, topic, &rt.Partitions[j], at)
+	a.results = make([]result, 0, len(a.readings))
+	last := -1
+	for i, reading := range a.readings {
+		at := messages.NewFetchResponsePartition()
+		at.PartitionIndex = reading.asked.Partition
+		at.HighWatermark, at.LastStableOffset, at.LogStartOffset, at.PreferredReadReplica = -1, -1, -1, -1
+		at.Records = []byte{} // never null (compat-F16)
+		if topic, unknown := findTopic(a.img, reading.topic, reading.id, r.Version >= 13); unknown != perr.None {
+			a.refuse(&at, unknown)
+		} else {
+			a.partition(place(i), topic, &reading.asked, &at)
 		}
-		a.resp.Responses = append(a.resp.Responses, out)
+		a.results = append(a.results, resultOf(&at))
+		if a.session != nil && !reading.changed(&at) {
+			continue
+		}
+		if last < 0 || a.readings[last].topic != reading.topic || a.readings[last].id != reading.id {
+			out := messages.NewFetchResponseTopic()
+			out.Topic, out.TopicId = reading.topic, reading.id
+			a.resp.Responses = append(a.resp.Responses, out)
+		}
+		last = i
+		out := &a.resp.Responses[len(a.resp.Responses)-1]
+		out.Partitions = append(out.Partitions, at)
+	}
+}
+
+// settle is called for the attempt that is answered: the session, or a new one, remembers it.
+func (a *answer) settle() {
+	switch {
+	case a.session != nil:
+		a.session.answered(a.results)
+		a.resp.SessionId = a.session.id
+	case a.opens():
+		for i, r := range a.readings {
+			r.told = a.results[i].told
+		}
+		a.resp.SessionId = a.front.sessions.open(newFetchSession(a.req.Version >= 13, a.readings))
 	}
 }
 

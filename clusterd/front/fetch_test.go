@@ -260,23 +260,6 @@ func TestZstdIsNotForOldFetchers(t *testing.T) {
 	}
 }
 
-// TestSessionsAreNotGivenOut: compat-F07, F11.
-func TestSessionsAreNotGivenOut(t *testing.T) {
-	h := newHouse(t, 1)
-	id := h.fill("t", 1, 10)
-	for _, c := range []struct {
-		id, epoch int32
-		want      perr.Code
-	}{{0, 0, perr.None}, {0, -1, perr.None}, {0, 3, perr.InvalidFetchSessionEpoch}, {17, 4, perr.FetchSessionIdNotFound}} {
-		r := fetchRequest(1<<20, ask{topic: id})
-		r.SessionId, r.SessionEpoch = c.id, c.epoch
-		resp := h.raw(1, r, 13).(*messages.FetchResponse)
-		if perr.Code(resp.ErrorCode) != c.want || resp.SessionId != 0 || (len(resp.Responses) == 1) != (c.want == perr.None) {
-			t.Errorf("session %d epoch %d: %+v", c.id, c.epoch, resp)
-		}
-	}
-}
-
 // TestReadCommittedHasAnAbortedList and read_uncommitted has none: compat-F16.
 func TestReadCommittedHasAnAbortedList(t *testing.T) {
 	h := newHouse(t, 1)

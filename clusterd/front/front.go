@@ -64,6 +64,7 @@ type Front struct {
 	source   Source
 	log      *slog.Logger
 	rules    rulesByTopic
+	sessions *fetchSessions
 	asking   asking
 
 	mu     sync.Mutex
@@ -79,7 +80,7 @@ func New(c Config) *Front {
 	if c.Traffic != nil {
 		open = c.Traffic.connections(c.Broker.ID())
 	}
-	return &Front{
+	f := &Front{
 		cluster:  c.Cluster,
 		broker:   c.Broker,
 		memory:   c.Memory,
@@ -92,6 +93,11 @@ func New(c Config) *Front {
 		lines:    map[net.Listener]bool{},
 		conns:    map[*conn]bool{},
 	}
+	f.sessions = newFetchSessions(int(f.brokerNumber("max.incremental.fetch.session.cache.slots")))
+	if c.Traffic != nil {
+		c.Traffic.sessions.Store(c.Broker.ID(), f.sessions)
+	}
+	return f
 }
 
 // Serve accepts connections until Close, and owns the listener from now on. It returns nil after Close.

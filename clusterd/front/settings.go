@@ -75,6 +75,19 @@ func (f *Front) topicNumber(name string, t *image.Topic) int64 {
 	return n
 }
 
+// brokerNumber is a numeric setting of this broker, as it was at start.
+func (f *Front) brokerNumber(name string) int64 {
+	s, ok := controller.FindSetting(name)
+	if !ok {
+		panic("front: no setting " + name)
+	}
+	n, err := strconv.ParseInt(f.brokerSetting(s).value, 10, 64)
+	if err != nil {
+		panic("front: " + name + " is not a number: " + err.Error())
+	}
+	return n
+}
+
 // topicWord is the effective value of a setting of a topic.
 func (f *Front) topicWord(name string, t *image.Topic) string {
 	s, ok := controller.FindSetting(name)

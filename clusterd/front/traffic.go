@@ -18,6 +18,8 @@ type Traffic struct {
 	topics sync.Map // core.TopicID → *topicTraffic
 	errors sync.Map // apiError → *atomic.Int64
 	conns  sync.Map // core.ReplicaID → *atomic.Int64
+	// core.ReplicaID → *fetchSessions, of the broker's newest listener
+	sessions sync.Map
 }
 
 // apiKeys bounds the api keys that are counted; ours end well below.
@@ -89,6 +91,14 @@ func (t *Traffic) Errors() (list []APIError) {
 
 // Connections is how many clients are connected to a broker's listener now.
 func (t *Traffic) Connections(id core.ReplicaID) int64 { return t.connections(id).Load() }
+
+// Sessions counts the fetch sessions of a broker.
+func (t *Traffic) Sessions(id core.ReplicaID) SessionCounts {
+	if s, ok := t.sessions.Load(id); ok {
+		return s.(*fetchSessions).counts()
+	}
+	return SessionCounts{}
+}
 
 // Forget drops a deleted topic.
 func (t *Traffic) Forget(id core.TopicID) { t.topics.Delete(id) }

@@ -76,6 +76,9 @@ var Names = []Name{
 	{"kafka.network:type=RequestMetrics,name=TotalTimeMs", "kafka_network_requestmetrics_totaltimems", "request", always},
 	{"kafka.network:type=RequestMetrics,name=ErrorsPerSec", "kafka_network_requestmetrics_errors_total", "request,error", "a Produce or Fetch that was answered with it"},
 	{"kafka.server:type=socket-server-metrics,name=connection-count", "kafka_server_socket_server_metrics_connection_count", "broker", always},
+	{"kafka.server:type=FetchSessionCache,name=NumIncrementalFetchSessions", "kafka_server_fetchsessioncache_numincrementalfetchsessions", "broker", always},
+	{"kafka.server:type=FetchSessionCache,name=NumIncrementalFetchPartitionsCached", "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", "broker", always},
+	{"kafka.server:type=FetchSessionCache,name=IncrementalFetchSessionEvictionsPerSec", "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", "broker", always},
 	{"", "kafka_server_broker_live", "broker", always},
 	{"", "kafka_server_broker_lossy", "broker", always},
 }

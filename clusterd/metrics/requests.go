@@ -10,21 +10,24 @@ type requests struct{ Process }
 const topicMetrics = "kafka_server_brokertopicmetrics_"
 
 var (
-	recordsIn    = describe(topicMetrics+"messagesin_total", "Records that clients appended.", "topic")
-	bytesIn      = describe(topicMetrics+"bytesin_total", "Bytes of batches that clients appended.", "topic")
-	bytesOut     = describe(topicMetrics+"bytesout_total", "Bytes of batches that consumers were answered.", "topic")
-	mirrorsOut   = describe(topicMetrics+"replicationbytesout_total", "Bytes of batches that mirrors in sync mode were answered.", "topic")
-	requestCount = describe("kafka_network_requestmetrics_requests_total", "Requests that were read.", "request")
-	requestTime  = describe("kafka_network_requestmetrics_totaltimems", "From the whole request to its answer, in ms. A fetch may park for as long as its client allows.", "request")
-	requestError = describe("kafka_network_requestmetrics_errors_total", "Partitions that were answered with an error, by its own name also where the client's version gets another.", "request", "error")
-	failedWrites = describe(topicMetrics+"failedproducerequests_total", "Partitions of Produce requests that were answered with an error.")
-	failedReads  = describe(topicMetrics+"failedfetchrequests_total", "Partitions of Fetch requests that were answered with an error.")
-	connections  = describe("kafka_server_socket_server_metrics_connection_count", "Clients connected now.", "broker")
+	recordsIn       = describe(topicMetrics+"messagesin_total", "Records that clients appended.", "topic")
+	bytesIn         = describe(topicMetrics+"bytesin_total", "Bytes of batches that clients appended.", "topic")
+	bytesOut        = describe(topicMetrics+"bytesout_total", "Bytes of batches that consumers were answered.", "topic")
+	mirrorsOut      = describe(topicMetrics+"replicationbytesout_total", "Bytes of batches that mirrors in sync mode were answered.", "topic")
+	requestCount    = describe("kafka_network_requestmetrics_requests_total", "Requests that were read.", "request")
+	requestTime     = describe("kafka_network_requestmetrics_totaltimems", "From the whole request to its answer, in ms. A fetch may park for as long as its client allows.", "request")
+	requestError    = describe("kafka_network_requestmetrics_errors_total", "Partitions that were answered with an error, by its own name also where the client's version gets another.", "request", "error")
+	failedWrites    = describe(topicMetrics+"failedproducerequests_total", "Partitions of Produce requests that were answered with an error.")
+	failedReads     = describe(topicMetrics+"failedfetchrequests_total", "Partitions of Fetch requests that were answered with an error.")
+	connections     = describe("kafka_server_socket_server_metrics_connection_count", "Clients connected now.", "broker")
+	fetchSessions   = describe("kafka_server_fetchsessioncache_numincrementalfetchsessions", "Incremental fetch sessions that the broker keeps.", "broker")
+	sessionParts    = describe("kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", "Partitions of incremental fetch sessions.", "broker")
+	sessionsEvicted = describe("kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", "Fetch sessions that made room for others since the listener was opened.", "broker")
 )
 
 // Describe implements prometheus.Collector.
 func (requests) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{recordsIn, bytesIn, bytesOut, mirrorsOut, requestCount, requestTime, requestError, failedWrites, failedReads, connections} {
+	for _, d := range []*prometheus.Desc{recordsIn, bytesIn, bytesOut, mirrorsOut, requestCount, requestTime, requestError, failedWrites, failedReads, connections, fetchSessions, sessionParts, sessionsEvicted} {
 		to <- d
 	}
 }
@@ -55,5 +58,9 @@ func (r requests) Collect(to chan<- prometheus.Metric) {
 	counter(to, failedReads, failed["Fetch"])
 	for _, b := range r.Cluster.Brokers() {
 		gauge(to, connections, float64(r.Traffic.Connections(b.ID())), number(int32(b.ID())))
+		s := r.Traffic.Sessions(b.ID())
+		gauge(to, fetchSessions, float64(s.Sessions), number(int32(b.ID())))
+		gauge(to, sessionParts, float64(s.Partitions), number(int32(b.ID())))
+		counter(to, sessionsEvicted, s.Evicted, number(int32(b.ID())))
 	}
 }
