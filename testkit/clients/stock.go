@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"lockstep/testkit/jvm"
 )
 
 //go:embed programs
@@ -111,20 +113,15 @@ func kcat() Stock {
 }
 
 func java(consume ...string) Stock {
-	tool := func(dir string, class string, args ...string) []string {
-		return append([]string{"java", "-Xmx512m", "-cp", filepath.Join(dir, "lib", "*"), class}, args...)
-	}
+	tool := func(dir string, class string, args ...string) []string { return jvm.Home(dir).Args(class, args...) }
 	return Stock{
 		Name: "Java",
 		Install: func(ctx context.Context, dir string) error {
-			if _, err := os.Stat(filepath.Join(dir, "lib")); err == nil {
-				return nil
-			}
-			if err := unpack(dir, "pom.xml"); err != nil {
+			pom, err := programs.ReadFile("programs/pom.xml")
+			if err != nil {
 				return err
 			}
-			return run(ctx, "", "", "mvn", "-q", "-B", "-f", filepath.Join(dir, "pom.xml"), "dependency:copy-dependencies",
-				"-DincludeScope=runtime", "-DoutputDirectory="+filepath.Join(dir, "lib"))
+			return jvm.Home(dir).Install(ctx, pom)
 		},
 		Produce: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			args := tool(dir, "org.apache.kafka.tools.ConsoleProducer", "--bootstrap-server", bootstrap, "--topic", topic,
@@ -137,10 +134,14 @@ func java(consume ...string) Stock {
 			return run(ctx, file, "", append(args, consume...)...)
 		},
 		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
-			if err := unpack(dir, "Transact.java"); err != nil {
+			source, err := programs.ReadFile("programs/Transact.java")
+			if err != nil {
 				return err
 			}
-			return run(ctx, "", "", "java", "-Xmx512m", "-cp", filepath.Join(dir, "lib", "*"), filepath.Join(dir, "Transact.java"), bootstrap, topic, file)
+			if err := jvm.Home(dir).Compile(ctx, "Transact.java", source); err != nil {
+				return err
+			}
+			return run(ctx, "", "", tool(dir, "Transact", bootstrap, topic, file)...)
 		},
 	}
 }

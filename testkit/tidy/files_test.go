@@ -118,6 +118,7 @@ var testedElsewhere = map[string]bool{
 	"testkit/binaries":  true, // every real-process test builds through it
 	"testkit/clients":   true, // is itself a test
 	"testkit/crash":     true, // is itself a test
+	"testkit/jvm":       true, // clients and frameworks run through it
 }
 
 func TestReadmeMapAndFoldersAgree(t *testing.T) {
