@@ -72,7 +72,7 @@ func ParseHeader(frame []byte) (h Header, rest []byte, err error) {
 
 // DecodeRequest reads the request that h announces, by our types or kmsg's. Bytes of the request may alias
 // rest. Requests other than those that carry records or member data are small; a larger one is refused, because
-// decoding multiplies: kmsg checks counts against bytes, but an element of two bytes may decode to a hundred.
+// decoding multiplies by up to Growth.
 func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 	req, err := messages.NewRequest(h.Key, h.Version)
 	if err != nil {
@@ -83,7 +83,7 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 	}
 	body, err := skipHeaderTags(req.IsFlexible(), rest)
 	if err == nil && h.Key == messages.KeyProduce {
-		err = fewTopics(body, req.IsFlexible())
+		err = fewNames(h.Version, body)
 	}
 	if err == nil {
 		err = req.ReadFrom(body)
@@ -92,22 +92,6 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 		return nil, fmt.Errorf("API key %d version %d: %w", h.Key, h.Version, err)
 	}
 	return req, nil
-}
-
-// maxProduceTopics is far above what a producer names in one request.
-const maxProduceTopics = 50_000
-
-// fewTopics looks ahead at the number of topics of a Produce request, whose body may be large: kmsg would take
-// two bytes for a topic, and thirty times the frame for its memory.
-func fewTopics(body []byte, flexible bool) error {
-	r := wire.NewReader(body)
-	r.NullableString(flexible) // transactional id
-	r.Int16()                  // acks
-	r.Int32()                  // timeout
-	if n := r.ArrayLen(flexible, 1); n > maxProduceTopics {
-		return fmt.Errorf("%d topics in one Produce request, limit %d: %w", n, maxProduceTopics, ErrFrameTooLarge)
-	}
-	return r.Err()
 }
 
 // bodyLimit is the largest body that a request of an API may have.

@@ -10,14 +10,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/protocol/messages"
-	"lockstep/protocol/wire"
+	"lockstep/testkit/decoding"
 )
 
 func TestAFrameIsReadWholeOrNotAtAll(t *testing.T) {
@@ -46,18 +45,9 @@ func TestAFrameIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes fn allocates.
-func allocated(fn func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	fn()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 func TestAPrefixThatLiesAllocatesNothing(t *testing.T) {
 	lie := append(binary.BigEndian.AppendUint32(nil, 1<<30), make([]byte, 100)...)
-	if n := allocated(func() { ReadFrame(bytes.NewReader(lie), 1<<30) }); n > 1<<20 {
+	if n := decoding.Allocated(func() { ReadFrame(bytes.NewReader(lie), 1<<30) }); n > 1<<20 {
 		t.Fatalf("%d bytes allocated for 100", n)
 	}
 }
@@ -81,31 +71,11 @@ func TestACountThatLiesAllocatesNothing(t *testing.T) {
 			for at := range body {
 				for _, claim := range [][]byte{{0x7f, 0xff, 0xff, 0xf0}, {0xf0, 0xff, 0xff, 0xff, 0x07}, {0xff, 0xff, 0xff, 0xff, 0x0f}} {
 					lie := append(append(bytes.Clone(body[:at]), claim...), make([]byte, 64)...)
-					if n := allocated(func() { DecodeRequest(h, lie) }); n > 1<<20 {
+					if n := decoding.Allocated(func() { DecodeRequest(h, lie) }); n > 1<<20 {
 						t.Fatalf("%s version %d: %d bytes allocated for %d", a.Name, v, n, len(lie))
 					}
 				}
 			}
-		}
-	}
-}
-
-// A Produce frame may be large, but not because of a million topics of two bytes each.
-func TestAProduceOfEmptyTopicsIsRefusedCheaply(t *testing.T) {
-	for _, v := range []int16{3, 8, 9, 14} {
-		flexible := v >= 9
-		var body []byte
-		if flexible {
-			body = append(body, 0)
-		}
-		body = wire.AppendNullableString(body, nil, flexible)
-		body = wire.AppendInt32(wire.AppendInt16(body, -1), 1000)
-		body = wire.AppendArrayLen(body, 1<<20, flexible)
-		body = append(body, make([]byte, 4<<20)...)
-		var err error
-		n := allocated(func() { _, err = DecodeRequest(Header{Key: messages.KeyProduce, Version: v}, body) })
-		if !errors.Is(err, ErrFrameTooLarge) || n > 1<<20 {
-			t.Errorf("version %d: %v, %d bytes allocated", v, err, n)
 		}
 	}
 }

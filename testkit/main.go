@@ -8,6 +8,7 @@ import (
 	"lockstep/testkit/crash"
 	"lockstep/testkit/faults"
 	"lockstep/testkit/frameworks"
+	"lockstep/testkit/fuzz"
 	"lockstep/testkit/model"
 	"lockstep/testkit/mutants"
 	"lockstep/testkit/rules"
@@ -22,6 +23,7 @@ type program struct {
 	Crash   crash.Command        `cmd:"" help:"kill -9 of one clusterd under load, again and again; every acknowledged record must be there."`
 	Faults  faults.Command       `cmd:"" help:"Two or three clusters for minutes under random faults between them; nothing lost, every refusal right."`
 	Frames  frameworks.Command   `cmd:"" name:"frameworks" help:"Kafka Streams and Kafka Connect over a clusterd that is killed and whose brokers are stopped; what comes out must be what went in."`
+	Fuzz    fuzz.Command         `cmd:"" help:"Every fuzz target for some time: decoders neither panic nor allocate what the bytes do not pay for."`
 	Model   model.Command        `cmd:"" help:"Every schedule of a small mirrored partition, and of its registration, within bounds, through the shipped machines."`
 	Mutants mutants.Command      `cmd:"" help:"Every finding and every wording that loses in a model: the rule that answers it, and what notices when it is off."`
 	Rules   rules.Command        `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`

@@ -135,7 +135,7 @@ func (c *conn) read() (err error) {
 			c.release(p)
 			return ordinaryEnd(err)
 		}
-		if !c.admitLate(p) || !c.admitAsk(key, size, p) {
+		if !c.admitLate(p) || !c.admitAsk(key, size, p) || key == messages.KeyProduce && !c.admitNames(protocol.Names(frame), p) {
 			c.release(p)
 			return nil
 		}
@@ -193,6 +193,15 @@ func (c *conn) admitAsk(key int16, size int, p *pending) bool {
 	if size <= smallAsk || neverWaits(key) {
 		return true
 	}
+	return c.takeAsk(n, p)
+}
+
+// admitNames is admitAsk for what a produce names beside its records.
+func (c *conn) admitNames(size int, p *pending) bool {
+	return size <= smallNames || c.takeAsk(growth*int64(size), p)
+}
+
+func (c *conn) takeAsk(n int64, p *pending) bool {
 	if !c.front.memory.asks.Take(n, c.done) {
 		return false
 	}

@@ -29,14 +29,15 @@ func TestRequestsAreChargedWhatTheyGrowTo(t *testing.T) {
 	// Neither a second one of the same connection nor one of a third connection fits now: both wait, and go away
 	// with their connection.
 	late := ask(third, messages.KeyMetadata, body)
-	waiting := make(chan bool, 2)
+	waiting := make(chan bool, 3)
 	close(first.done)
 	close(third.done)
 	go func() {
 		waiting <- first.admit(messages.KeyMetadata, &pending{bytes: spread(messages.KeyMetadata, body), process: body})
 	}()
 	go func() { waiting <- third.admitAsk(messages.KeyMetadata, body, late) }()
-	for range 2 {
+	go func() { waiting <- third.admitNames(body, late) }() // of a produce
+	for range 3 {
 		if <-waiting {
 			t.Error("a request went on beside others that fill the bound")
 		}
@@ -46,6 +47,9 @@ func TestRequestsAreChargedWhatTheyGrowTo(t *testing.T) {
 		if !third.admitAsk(key, size, &pending{}) {
 			t.Errorf("api key %d of %d bytes waits", key, size)
 		}
+	}
+	if !third.admitNames(smallNames, &pending{}) {
+		t.Error("a produce of few names waits")
 	}
 	first.release(a)
 	second.release(b)

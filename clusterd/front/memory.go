@@ -3,6 +3,7 @@ package front
 import (
 	"sync"
 
+	"lockstep/protocol"
 	"lockstep/protocol/messages"
 )
 
@@ -25,12 +26,15 @@ func NewMemory(limit int64) *Memory {
 		large: &Memory{limit: limit / 2, freed: make(chan struct{})}}
 }
 
-// growth is what a byte of a request may take once it is decoded and answered: the names that a DescribeConfigs
-// repeats come back with every setting each. A produce is its records, and aliases its frame.
-const growth = 64
+// growth is what a byte of a request may take once it is decoded; what is asked again is answered once. The records of a
+// produce alias its frame.
+const growth = protocol.Growth
 
 // asksBytes bounds what the large requests of a process may grow to together: two of the largest.
-const asksBytes = 128 << 20
+const asksBytes = 192 << 20
+
+// smallNames is how many bytes of topics and partitions a produce may name without waiting for those of others.
+const smallNames = 64 << 10
 
 // smallProduce is the size, in bytes, up to which a produce is read before it is charged to the process: a connection
 // has one such frame at a time.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -20,6 +21,10 @@ var errTooLarge = errors.New("the records are larger, decompressed, than is allo
 // zstdWindow is the largest window a batch may ask us to keep: that of level 19 four times over.
 const zstdWindow = 32 << 20
 
+// decoders bounds how many batches are decompressed at a time. A hundred bytes may ask for a window of 32 MiB, and a
+// batch that takes long gives its processor away in the middle: what decoders hold goes by processors, not by clients.
+var decoders = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
+
 var (
 	gzips = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	lz4s  = sync.Pool{New: func() any { return lz4.NewReader(nil) }}
@@ -32,21 +37,33 @@ var (
 	}}
 )
 
-// decompress reads p, at most limit bytes of it decompressed; done gives the decoder back.
+// decompress reads p, at most limit bytes of it decompressed. It may wait for others that decompress; done gives the
+// decoder back, and whoever has one must not ask for another.
 func decompress(c Codec, p []byte, limit int64) (src io.Reader, done func(), err error) {
-	none := func() {}
+	if c == None {
+		return bytes.NewReader(p), func() {}, nil
+	}
+	decoders <- struct{}{}
+	src, back, err := open(c, p, limit)
+	if err != nil {
+		<-decoders
+		return nil, nil, err
+	}
+	return src, func() { back(); <-decoders }, nil
+}
+
+// open takes a decoder; back returns it.
+func open(c Codec, p []byte, limit int64) (src io.Reader, back func(), err error) {
 	switch c {
-	case None:
-		return bytes.NewReader(p), none, nil
 	case Gzip:
 		d := gzips.Get().(*gzip.Reader)
 		if err := d.Reset(bytes.NewReader(p)); err != nil {
-			return nil, none, err
+			return nil, nil, err
 		}
 		return &bounded{d, limit}, func() { gzips.Put(d) }, nil
 	case Snappy:
 		src, err := unsnap(p, limit)
-		return src, none, err
+		return src, func() {}, err
 	case LZ4:
 		d := lz4s.Get().(*lz4.Reader)
 		d.Reset(bytes.NewReader(p))
@@ -54,11 +71,13 @@ func decompress(c Codec, p []byte, limit int64) (src io.Reader, done func(), err
 	case Zstd:
 		d := zstds.Get().(*zstd.Decoder)
 		if err := d.Reset(bytes.NewReader(p)); err != nil {
-			return nil, none, err
+			return nil, nil, err
 		}
 		return &bounded{d, limit}, func() { zstds.Put(d) }, nil
+	case None:
+		return bytes.NewReader(p), func() {}, nil
 	default:
-		return nil, none, fmt.Errorf("compression codec %d is not known", int8(c))
+		return nil, nil, fmt.Errorf("compression codec %d is not known", int8(c))
 	}
 }
 

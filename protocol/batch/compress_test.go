@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -107,5 +108,40 @@ func TestASmallBatchCannotGrowWithoutBound(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; bad == nil || bad.Code != perr.CorruptMessage || n > 1<<20 {
 		t.Errorf("a lying snappy block: told %v, %d bytes allocated", bad, n)
+	}
+}
+
+// A window of 32 MiB in a batch of a hundred bytes: as many are held as there are processors, however many clients ask.
+func TestDecodersAreAsManyAsProcessors(t *testing.T) {
+	b := compressed(t, Build(plain, someRecords(2, 10)), Zstd, false)
+	var dones []func()
+	for range cap(decoders) {
+		_, done, err := decompress(Zstd, b.Bytes[HeaderLen:], 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dones = append(dones, done)
+	}
+	ended := make(chan *Invalid)
+	go func() {
+		_, bad := Produced(b.Bytes, Rules{Version: 9})
+		ended <- bad
+	}()
+	select {
+	case <-ended:
+		t.Error("one more was decompressed beside the others")
+	case <-time.After(20 * time.Millisecond):
+	}
+	for _, done := range dones {
+		done()
+	}
+	if bad := <-ended; bad != nil {
+		t.Error(bad)
+	}
+	if _, bad := Produced(resealed(append(bytes.Clone(b.Bytes[:HeaderLen]), "no frame"...)).Bytes, Rules{Version: 9}); bad == nil {
+		t.Error("noise is decompressed")
+	}
+	if len(decoders) != 0 {
+		t.Errorf("%d decoders were not given back", len(decoders))
 	}
 }

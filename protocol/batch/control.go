@@ -74,6 +74,9 @@ func (b Batch) EndOfTxn() (m Marker, ok bool) {
 	return m, true
 }
 
+// maxControl bounds a control batch decompressed, in bytes: whoever applies it to a log must not be busy with more.
+const maxControl = 64 << 10
+
 // Control reads the one record of a control batch.
 func (b Batch) Control() (kind ControlType, value []byte, err error) {
 	if !b.IsControl() {
@@ -81,7 +84,7 @@ func (b Batch) Control() (kind ControlType, value []byte, err error) {
 	}
 	var key []byte
 	found := false
-	err = b.Each(0, func(r Record) bool {
+	err = b.Each(maxControl, func(r Record) bool {
 		key, value, found = r.Key, r.Value, true
 		return false
 	})

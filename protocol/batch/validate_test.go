@@ -3,7 +3,6 @@ package batch
 import (
 	"bytes"
 	"encoding/binary"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -92,42 +91,4 @@ func TestAnOrdinaryProducerMayLeaveEpochAndSequenceZero(t *testing.T) {
 	if _, bad := Produced(b.Bytes, Rules{Version: 3}); bad != nil {
 		t.Fatal(bad)
 	}
-}
-
-// Whatever the bytes, nothing panics, and what is accepted can be walked and is stable.
-func FuzzProduced(f *testing.F) {
-	good := Build(plain, someRecords(4, 30))
-	for _, c := range []Codec{None, Gzip, Snappy, LZ4, Zstd} {
-		p := compressed(f, good, c, false).Bytes
-		f.Add(p, true)
-		rng := rand.New(rand.NewPCG(7, uint64(c)))
-		for range 300 {
-			q := bytes.Clone(p)
-			for range 1 + rng.IntN(3) {
-				q[rng.IntN(len(q))] = byte(rng.Uint32())
-			}
-			f.Add(q, true)
-			f.Add(q[:rng.IntN(len(q))], false)
-		}
-	}
-	f.Fuzz(func(t *testing.T, p []byte, seal bool) {
-		if seal && len(p) >= HeaderLen {
-			p[posMagic] = magic
-			p = resealed(bytes.Clone(p)).Bytes
-		}
-		b, bad := Produced(p, Rules{Version: 9, MaxDecompressed: 1 << 20})
-		if bad != nil {
-			if bad.Code == perr.None || bad.Text == "" {
-				t.Fatalf("refused without a reason: %+v", bad)
-			}
-			return
-		}
-		n := int32(0)
-		if err := b.Each(1<<20, func(Record) bool { n++; return true }); err != nil || n != b.Records {
-			t.Fatalf("accepted, but walking gives %d of %d records: %v", n, b.Records, err)
-		}
-		if again, bad := Produced(b.Bytes, Rules{Version: 9, MaxDecompressed: 1 << 20}); bad != nil || again.CRC != b.CRC {
-			t.Fatalf("accepted once, then %v", bad)
-		}
-	})
 }

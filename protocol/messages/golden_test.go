@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/testkit/decoding"
 )
 
 // What kmsg writes, we read and write again to the same bytes, at every version that kmsg knows.
@@ -49,7 +50,7 @@ func TestOurTypesAgreeWithKmsgByteForByte(t *testing.T) {
 			for seed := range uint64(200) {
 				theirs := c.theirs()
 				if seed > 0 { // the first is all defaults
-					(&filler{rng: rand.New(rand.NewPCG(seed, uint64(version)))}).fill(reflect.ValueOf(theirs).Elem())
+					decoding.Fill(rand.New(rand.NewPCG(seed, uint64(version))), theirs)
 				}
 				theirs.SetVersion(version)
 				if c.beforeSend != nil {

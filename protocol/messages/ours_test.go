@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"lockstep/testkit/decoding"
 )
 
 func TestBusMessagesComeBack(t *testing.T) {
@@ -12,7 +14,7 @@ func TestBusMessagesComeBack(t *testing.T) {
 	for _, kind := range kinds {
 		for seed := range uint64(50) {
 			m := reflect.New(reflect.TypeOf(kind).Elem())
-			(&filler{rng: rand.New(rand.NewPCG(seed, 9))}).fill(m.Elem())
+			decoding.Fill(rand.New(rand.NewPCG(seed, 9)), m.Interface())
 			b := EncodeBus(m.Interface().(BusMessage))
 			back, err := DecodeBus(b)
 			if err != nil || !reflect.DeepEqual(back, m.Interface()) {
@@ -94,4 +96,27 @@ func TestFetch20IsTheDrafts(t *testing.T) {
 	if got := req.AppendTo(nil); !bytes.HasSuffix(got, want) {
 		t.Fatalf("got %x\nwant an end of %x", got, want)
 	}
+}
+
+// NATS carries what anybody sent: what is read has one form, and costs what its bytes say.
+func FuzzBus(f *testing.F) {
+	for _, kind := range []BusMessage{&ReplicaFloors{}, &GateEvidence{}, &HwHint{}, &ReleasedNotice{}, &ControlRequest{}, &ControlAnswer{}} {
+		for seed := range uint64(5) {
+			decoding.Fill(rand.New(rand.NewPCG(seed, 1)), kind)
+			f.Add(EncodeBus(kind))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m BusMessage
+		var err error
+		decoding.Bound{PerByte: 64, Spare: 4 << 10}.Check(t, len(b), func() { m, err = DecodeBus(b) })
+		if err != nil {
+			return
+		}
+		once := EncodeBus(m)
+		back, err := DecodeBus(once)
+		if err != nil || !bytes.Equal(EncodeBus(back), once) {
+			t.Fatalf("%T: %v\n got %+v\nwant %+v", m, err, back, m)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/testkit/decoding"
 )
 
 // message is what requests and responses have in common.
@@ -58,7 +60,7 @@ func TestEveryMessageComesBackAtEveryVersion(t *testing.T) {
 			for seed := range uint64(100) {
 				m := make()
 				if seed > 0 {
-					(&filler{rng: rand.New(rand.NewPCG(seed, uint64(version)))}).fill(reflect.ValueOf(m).Elem())
+					decoding.Fill(rand.New(rand.NewPCG(seed, uint64(version))), m)
 				}
 				m.SetVersion(version)
 				want := m.AppendTo(nil)
@@ -106,7 +108,7 @@ func TestTheNewestVersionCarriesEveryField(t *testing.T) {
 		}
 		for seed := uint64(1); seed < 50; seed++ {
 			m := make()
-			(&filler{rng: rand.New(rand.NewPCG(seed, 1))}).fill(reflect.ValueOf(m).Elem())
+			decoding.Fill(rand.New(rand.NewPCG(seed, 1)), m)
 			m.SetVersion(m.MaxVersion())
 			if m.Key() == KeyFetch {
 				zeroNamed(reflect.ValueOf(m).Elem(), gone)
@@ -148,44 +150,4 @@ func zeroNamed(v reflect.Value, names map[string]bool) {
 		}
 	default: // a leaf
 	}
-}
-
-func FuzzDecode(f *testing.F) {
-	for _, make := range ownMessages(f) {
-		a, _ := APIOf(make().Key())
-		for version := a.Min; version <= a.Max; version++ {
-			m := make()
-			(&filler{rng: rand.New(rand.NewPCG(5, uint64(version)))}).fill(reflect.ValueOf(m).Elem())
-			m.SetVersion(version)
-			_, response := m.(kmsg.Response)
-			rng := rand.New(rand.NewPCG(uint64(a.Key), uint64(version)))
-			for range 20 {
-				b := m.AppendTo(nil)
-				for range rng.IntN(4) {
-					b[rng.IntN(len(b))] = byte(rng.Uint32())
-				}
-				f.Add(a.Key, version, response, b)
-			}
-		}
-	}
-	f.Fuzz(func(t *testing.T, key, version int16, response bool, b []byte) {
-		req := ownRequest(key)
-		if req == nil {
-			return
-		}
-		req.SetVersion(version)
-		var m, back message = req, ownRequest(key)
-		if response {
-			m, back = req.ResponseKind(), req.ResponseKind()
-		}
-		if m.ReadFrom(b) != nil {
-			return
-		}
-		// What was accepted has one form: written, it reads as the same and is written the same.
-		once := m.AppendTo(nil)
-		back.SetVersion(version)
-		if err := back.ReadFrom(once); err != nil || !bytes.Equal(back.AppendTo(nil), once) {
-			t.Fatalf("%T version %d: %v", m, version, err)
-		}
-	})
 }

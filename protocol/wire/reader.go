@@ -152,6 +152,13 @@ func (r *Reader) NullableString(flexible bool) *string {
 	return &s
 }
 
+// SkipString reads over a string or null without copying it.
+func (r *Reader) SkipString(flexible bool) {
+	if n := r.stringLen(flexible); n > 0 {
+		r.View(n)
+	}
+}
+
 // Bytes reads bytes that must not be null; empty bytes are nil.
 func (r *Reader) Bytes(flexible bool) []byte {
 	n := r.length(flexible)

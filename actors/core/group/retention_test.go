@@ -6,6 +6,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/protocol/perr"
+	"lockstep/testkit/decoding"
 )
 
 // A wall clock that jumps, at once or over a restart, makes nobody forget where they were.
@@ -46,7 +47,9 @@ func FuzzSubscribedTopics(f *testing.F) {
 	f.Add([]byte{0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0})
 	f.Add([]byte{0, 0, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		names, ok := subscribedTopics(b)
+		var names []string
+		var ok bool
+		decoding.Bound{PerByte: 32, Spare: 1 << 10}.Check(t, len(b), func() { names, ok = subscribedTopics(b) })
 		if size := len(strings.Join(names, "")); size > len(b) || !ok && names != nil {
 			t.Errorf("%d bytes of names in %d, ok %v", size, len(b), ok)
 		}

@@ -1,9 +1,12 @@
 package pattern
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/testkit/decoding"
 )
 
 func TestPatternsMatchWholeNames(t *testing.T) {
@@ -39,4 +42,25 @@ func TestAPatternCostsWhatItsBytesSay(t *testing.T) {
 			t.Errorf("%.40q: %v", text, err)
 		}
 	}
+}
+
+// Clients write patterns: whatever they say, it is refused or costs what is bounded, and matches names as a whole.
+func FuzzCompile(f *testing.F) {
+	for _, text := range []string{"orders.*", "a|b", "(?i)x{10}", "(?:.?){1000}", "[[:alpha:]]+\\d", "\\Qa.b\\E", "a)(b", "(a*)*"} {
+		f.Add(text, "orders")
+	}
+	bound := decoding.Bound{PerByte: 4 << 10, Spare: 4 << 20}
+	f.Fuzz(func(t *testing.T, text, name string) {
+		var re *regexp.Regexp
+		var err error
+		bound.Check(t, min(len(text), MaxSteps), func() { re, err = Compile(text) })
+		if err != nil {
+			return
+		}
+		bound.Check(t, len(name), func() {
+			if at := re.FindStringIndex(name); at != nil && (at[0] != 0 || at[1] != len(name)) {
+				t.Fatalf("%q matches %v of %q", text, at, name)
+			}
+		})
+	})
 }

@@ -1,0 +1,9 @@
+package registration
+
+import (
+	"testing"
+
+	"lockstep/testkit/laws"
+)
+
+func FuzzCodec(f *testing.F) { laws.Codec(f, Machine(), "id") }
