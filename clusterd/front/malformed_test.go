@@ -118,6 +118,7 @@ func TestMalformedFramesCloseTheConnectionWithOneLine(t *testing.T) {
 		{"unknown key", framed(request(4711, 0))},
 		{"negative key", framed(request(-3, 0))},
 		{"version below the served range", framed(request(0, 2))},
+		{"a fetch of message sets", framed(request(1, 3))}, // compat-F18
 		{"version above the served range", framed(request(3, 99))},
 		{"telemetry is not shown, so not served", framed(request(71, 0))},
 		{"metadata: array of 2^31-1", framed(request(3, 1, 0x7f, 0xff, 0xff, 0xff))},

@@ -130,6 +130,9 @@ func TestAMirrorsTopicsFromStartToStop(t *testing.T) {
 	if got := h.raw(1, auto, 1).(*kmsg.MetadataResponse).Topics[0]; perr.Code(got.ErrorCode) != perr.UnknownTopicOrPartition {
 		t.Errorf("a name that the mirror claims was made by asking: %s", perr.Code(got.ErrorCode))
 	}
+	if got := h.raw(1, metadataOf("elsewhere"), 1).(*kmsg.MetadataResponse).Topics[0]; got.ErrorCode != 0 { // compat-M52
+		t.Errorf("a name that no mirror claims: %s", perr.Code(got.ErrorCode))
+	}
 	list := messages.NewPtrListClusterMirrorsRequest()
 	list.IncludeTopicNames = true
 	if m := h.raw(1, list, 0).(*messages.ListClusterMirrorsResponse).Mirrors; len(m) != 1 || m[0].SourceClusterId != "dc1" || !slices.Equal(m[0].TopicNames, []string{"orders-a"}) {
@@ -155,6 +158,32 @@ func TestAMirrorsTopicsFromStartToStop(t *testing.T) {
 	waitFor(t, "the topic to be writable", func() bool {
 		return h.produceOnce("orders-a", 9, -1, oneRecord(plain, "ours")).ErrorCode == 0
 	})
+}
+
+// TestSettingsComeAlongButThoseOfAPlace: compat-M44.
+func TestSettingsComeAlongButThoseOfAPlace(t *testing.T) {
+	source, h := newHouse(t, 1), newHouseOf(t, "dc2", 1)
+	local := []string{"min.insync.replicas", "unclean.leader.election.enable", "mirror.support.unclean.leader.election"}
+	config := map[string]*string{"retention.ms": ptr("1000"), "cleanup.policy": ptr("compact"), local[0]: ptr("1"), local[1]: ptr("true"), local[2]: ptr("true")}
+	source.create("orders", 1, 1, config)
+	if got := h.createMirror("m", bootstrapServers, source.addrs[0]); got.ErrorCode != 0 {
+		t.Fatalf("%+v", got)
+	}
+	start := messages.NewPtrAddTopicsToMirrorRequest()
+	start.MirrorName, start.IncludePatterns = "m", []string{"orders"}
+	if got := h.raw(1, start, 1).(*messages.AddTopicsToMirrorResponse); len(got.Topics) != 1 || got.Topics[0].ErrorCode != 0 {
+		t.Fatalf("%+v", got)
+	}
+	waitFor(t, "the topic here", func() bool {
+		_, ok := h.cluster.Brokers()[0].Image().TopicNamed("orders")
+		return ok
+	})
+	topic, _ := h.cluster.Brokers()[0].Image().TopicNamed("orders")
+	for name, value := range config {
+		if got, ok := topic.Config[name]; slices.Contains(local, name) == ok || ok && got != *value {
+			t.Errorf("%s is %q here (%t)", name, got, ok)
+		}
+	}
 }
 
 // readOnly wants every way to change a mirrored topic refused, each in the words of its version.
