@@ -93,6 +93,9 @@ func (d *Daemon) start() error {
 			}
 		}
 	}()
+	if _, err := front.ParseOverrides(d.config.Set["max.connections.per.ip.overrides"]); err != nil {
+		return err
+	}
 	if err := errors.Join(portFree("--nats-listen", d.config.NATSListen), portFree("--http-listen", d.config.HTTPListen)); err != nil {
 		return err
 	}
@@ -243,7 +246,7 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 		settings[name] = value
 	}
 	f := front.New(front.Config{
-		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: front.DefaultLimits(), Settings: settings, Source: sources{}, Log: d.log,
+		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Source: sources{}, Log: d.log,
 	})
 	d.mu.Lock()
 	d.fronts[b.ID()] = f
@@ -253,6 +256,19 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
 		}
 	}()
+}
+
+// limits are the defaults of the listeners with what the operator set.
+func (d *Daemon) limits() front.Limits {
+	l := front.DefaultLimits()
+	l.Frame = int(d.config.Int("socket.request.max.bytes", int64(l.Frame)))
+	l.SmallFrame = min(l.SmallFrame, l.Frame)
+	if ms := d.config.Int("connections.max.idle.ms", l.Idle.Milliseconds()); ms < 0 {
+		l.Idle = -1
+	} else {
+		l.Idle = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	}
+	return l
 }
 
 // exposed is what /metrics shows.

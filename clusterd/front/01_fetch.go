@@ -21,9 +21,6 @@ import (
 // time is over, and first of all when it is its turn in the order of the connection. It reads on the
 // connection's writer goroutine, never through a partition actor's mailbox.
 
-// maxFetchBytes is fetch.max.bytes: the most that one answer carries beyond its first batch.
-const maxFetchBytes = 55 << 20
-
 // fetch is one request on its way.
 type fetch struct {
 	front  *Front
@@ -104,7 +101,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 			return refusedFetch(q.req, perr.InvalidFetchSessionEpoch, s.id), true
 		}
 	}
-	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), maxFetchBytes), img: q.front.broker.Image()}
+	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), q.front.maxFetch), img: q.front.broker.Image()}
 	a.compose()
 	until := q.late
 	if a.coming && a.bytes == 0 && q.grace.After(until) {

@@ -2,7 +2,6 @@ package front
 
 import (
 	"regexp"
-	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -42,13 +41,7 @@ func (f *Front) serves(a messages.API, version int16) bool {
 // firstMirrorKey is where the keys of the mirroring KIPs begin.
 const firstMirrorKey = messages.KeyAddTopicsToMirror
 
-func (f *Front) enabled(name string) bool {
-	s, known := controller.FindSetting(name)
-	if !known {
-		panic("front: no setting " + name)
-	}
-	return f.brokerSetting(s).value == "true"
-}
+func (f *Front) enabled(name string) bool { return f.brokerWord(name) == "true" }
 
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
 
@@ -80,15 +73,7 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 
 // finalized is the level of a feature: the lower of what is finalized and what the process was started with.
 func (f *Front) finalized(img *image.Image, feature string) int16 {
-	s, known := controller.FindSetting(feature)
-	if !known {
-		panic("front: no setting " + feature)
-	}
-	started, err := strconv.ParseInt(f.brokerSetting(s).value, 10, 16)
-	if err != nil {
-		panic("front: " + feature + " is not a number: " + err.Error())
-	}
-	return min(int16(started), img.Feature(feature))
+	return min(int16(f.brokerNumber(feature)), img.Feature(feature))
 }
 
 func (f *Front) judgeHandshake(r *kmsg.ApiVersionsRequest) perr.Code {

@@ -117,7 +117,7 @@ func (c *conn) read() (err error) {
 			err = fmt.Errorf("a handler panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	in := bufio.NewReaderSize(c.net, 32<<10)
+	in := bufio.NewReaderSize(c.net, readAhead)
 	c.ended = func() bool { return c.endsBehind(in) }
 	for {
 		size, key, err := c.next(in)
@@ -213,7 +213,7 @@ func (c *conn) takeAsk(n int64, p *pending) bool {
 // flight: a client that waits for its long poll is not idle (compat-S06).
 func (c *conn) next(in *bufio.Reader) (size int, key int16, err error) {
 	for {
-		c.net.SetReadDeadline(time.Now().Add(c.front.limits.Idle))
+		c.net.SetReadDeadline(c.idleUntil())
 		prefix, err := in.Peek(4)
 		if errors.Is(err, os.ErrDeadlineExceeded) && len(prefix) == 0 && c.flight.Load() > 0 {
 			continue
@@ -235,6 +235,18 @@ func (c *conn) next(in *bufio.Reader) (size int, key int16, err error) {
 		}
 		return size, key, nil
 	}
+}
+
+// readAhead is how many bytes of small requests are read at once. Every connection holds as many for its whole life;
+// larger frames are read past them.
+const readAhead = 4 << 10
+
+// idleUntil is when a connection that says nothing more is closed.
+func (c *conn) idleUntil() time.Time {
+	if c.front.limits.Idle < 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(c.front.limits.Idle)
 }
 
 // start decodes one frame, queues its slot and hands it to the handler.

@@ -19,7 +19,7 @@ type Limits struct {
 	ConnBytes  int64         // bytes of requests in flight per connection
 	Frame      int           // socket.request.max.bytes: the largest produce
 	SmallFrame int           // the largest frame of every other api, before protocol judges its body
-	Idle       time.Duration // connections.max.idle.ms
+	Idle       time.Duration // connections.max.idle.ms; negative: for ever
 	Stall      time.Duration // how long a peer may take for the next piece of a frame
 }
 
@@ -65,6 +65,9 @@ type Front struct {
 	log      *slog.Logger
 	rules    rulesByTopic
 	sessions *fetchSessions
+	room     *connections
+	maxFetch int           // fetch.max.bytes: the most that one answer carries beyond its first batch
+	done     chan struct{} // closed by Close
 	asking   asking
 
 	mu     sync.Mutex
@@ -93,6 +96,9 @@ func New(c Config) *Front {
 		lines:    map[net.Listener]bool{},
 		conns:    map[*conn]bool{},
 	}
+	f.done = make(chan struct{})
+	f.room = newConnections(f)
+	f.maxFetch = int(f.brokerNumber("fetch.max.bytes"))
 	f.sessions = newFetchSessions(int(f.brokerNumber("max.incremental.fetch.session.cache.slots")))
 	if c.Traffic != nil {
 		c.Traffic.sessions.Store(c.Broker.ID(), f.sessions)
@@ -114,7 +120,11 @@ func (f *Front) Serve(l net.Listener) error {
 	for {
 		n, err := l.Accept()
 		if err == nil {
-			f.take(n)
+			if f.room.admit(n, f.done) {
+				f.take(n)
+			} else {
+				n.Close()
+			}
 			continue
 		}
 		if f.isClosed() {
@@ -142,6 +152,7 @@ func (f *Front) take(n net.Conn) {
 	if f.closed {
 		f.mu.Unlock()
 		n.Close()
+		f.room.leave(n)
 		return
 	}
 	f.conns[c] = true
@@ -151,6 +162,7 @@ func (f *Front) take(n net.Conn) {
 	go func() {
 		defer f.live.Done()
 		c.serve()
+		f.room.leave(n)
 		f.open.Add(-1)
 		f.mu.Lock()
 		delete(f.conns, c)
@@ -161,6 +173,9 @@ func (f *Front) take(n net.Conn) {
 // Close ends listeners and connections and returns when every goroutine of the front has ended.
 func (f *Front) Close() {
 	f.mu.Lock()
+	if !f.closed {
+		close(f.done)
+	}
 	f.closed = true
 	for l := range f.lines {
 		l.Close()

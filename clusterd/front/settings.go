@@ -75,13 +75,18 @@ func (f *Front) topicNumber(name string, t *image.Topic) int64 {
 	return n
 }
 
-// brokerNumber is a numeric setting of this broker, as it was at start.
-func (f *Front) brokerNumber(name string) int64 {
+// brokerWord is the value of a setting of this broker, as it was at start.
+func (f *Front) brokerWord(name string) string {
 	s, ok := controller.FindSetting(name)
 	if !ok {
 		panic("front: no setting " + name)
 	}
-	n, err := strconv.ParseInt(f.brokerSetting(s).value, 10, 64)
+	return f.brokerSetting(s).value
+}
+
+// brokerNumber is a numeric setting of this broker, as it was at start.
+func (f *Front) brokerNumber(name string) int64 {
+	n, err := strconv.ParseInt(f.brokerWord(name), 10, 64)
 	if err != nil {
 		panic("front: " + name + " is not a number: " + err.Error())
 	}
@@ -98,7 +103,4 @@ func (f *Front) topicWord(name string, t *image.Topic) string {
 }
 
 // autoCreates is auto.create.topics.enable.
-func (f *Front) autoCreates() bool {
-	s, _ := controller.FindSetting("auto.create.topics.enable")
-	return f.brokerSetting(s).value == "true"
-}
+func (f *Front) autoCreates() bool { return f.enabled("auto.create.topics.enable") }

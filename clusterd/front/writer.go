@@ -3,6 +3,7 @@ package front
 import (
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"lockstep/protocol"
@@ -40,10 +41,15 @@ func (c *conn) write() {
 	}
 }
 
+// writer holds a buffer only while there is something to write: thousands of connections that wait hold none.
 type writer struct {
 	conn *conn
+	lent *[]byte // of which buf is made; nil: there is nothing to write
 	buf  []byte
 }
+
+// buffers are those that no writer holds.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // one waits for p and buffers its answer; false ends the connection.
 func (w *writer) one(p *pending) (ok bool) {
@@ -69,6 +75,10 @@ func (w *writer) one(p *pending) (ok bool) {
 	if r == nil {
 		return true
 	}
+	if w.lent == nil {
+		w.lent = buffers.Get().(*[]byte)
+		w.buf = (*w.lent)[:0]
+	}
 	w.buf = protocol.AppendResponse(w.buf, p.correlation, r)
 	c.front.traffic.answered(p.key, time.Since(p.arrived))
 	if len(w.buf) < piece {
@@ -87,10 +97,12 @@ func (w *writer) flush() bool {
 		}
 		rest = rest[n:]
 	}
-	if cap(w.buf) > 2*piece {
-		w.buf = nil // one large answer must not pin its memory for the life of the connection
-	} else {
-		w.buf = w.buf[:0]
+	if w.lent != nil {
+		if cap(w.buf) <= 2*piece { // one large answer must not pin its memory
+			*w.lent = w.buf[:0]
+			buffers.Put(w.lent)
+		}
+		w.lent, w.buf = nil, nil
 	}
 	return true
 }
