@@ -43,6 +43,8 @@
 //	IncrementalAlterConfigs     44  0-1       kmsg   44_incremental_alter_configs.go
 //	ListPartitionReassignments  46  0-0       kmsg   46_list_partition_reassignments.go
 //	OffsetDelete                47  0-0       kmsg   47_offset_delete.go
+//	DescribeClientQuotas        48  0-1       kmsg   48_describe_client_quotas.go
+//	AlterClientQuotas           49  0-1       kmsg   49_alter_client_quotas.go
 //	DescribeQuorum              55  0-2       kmsg   55_describe_quorum.go
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go

@@ -82,6 +82,11 @@ func (c *Cluster) UpdateFeatures(cmd controller.UpdateFeatures, reply func(any))
 	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
 }
 
+// AlterQuotas is answered with controller.QuotasAnswered. Ref is filled in.
+func (c *Cluster) AlterQuotas(cmd controller.AlterQuotas, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
 // CreateTopic is answered with controller.CreatedTopic. Ref and, when zero, Fresh are filled in.
 func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {
 	if cmd.Fresh.IsZero() {

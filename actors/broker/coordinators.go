@@ -72,7 +72,7 @@ func (c *Cluster) performController(f controller.Effect) {
 		if b, ok := c.Broker(e.Replica); ok {
 			b.drop(e.ID)
 		}
-	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
+	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.QuotasAnswered, controller.ProducerIDs:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown controller effect %T", f))

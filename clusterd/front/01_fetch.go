@@ -25,6 +25,7 @@ import (
 type fetch struct {
 	front  *Front
 	slot   *Slot
+	client string
 	req    *messages.FetchRequest
 	mirror *mirrorFetch // nil for everybody but mirrors
 	late   time.Time
@@ -57,10 +58,11 @@ func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 		slot.Reply(refusedFetch(r, code, 0))
 		return
 	}
-	q := &fetch{front: f, slot: slot, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
+	q := &fetch{front: f, slot: slot, client: from.ID, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
 		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond), grace: time.Now().Add(showGrace)}
 	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
 	q.mirror = f.takeReports(r, from)
+	slot.unmuted = q.mirror.gates()
 	if q.mirror.reportsAgain() {
 		q.late = sooner(q.late, time.Now().Add(listWait))
 	}
@@ -102,6 +104,9 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 		}
 	}
 	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), q.front.maxFetch), img: q.front.broker.Image()}
+	if !q.slot.unmuted {
+		a.budget = q.front.quotas.fetchBudget(a.img, q.client, a.budget)
+	}
 	a.compose()
 	until := q.late
 	if a.coming && a.bytes == 0 && q.grace.After(until) {

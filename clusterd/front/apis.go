@@ -76,6 +76,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyCreatePartitions:           handler((*Front).createPartitions),
 		messages.KeyDeleteGroups:               handler((*Front).deleteGroups),
 		messages.KeyOffsetDelete:               handler((*Front).offsetDelete),
+		messages.KeyDescribeClientQuotas:       handler((*Front).describeClientQuotas),
+		messages.KeyAlterClientQuotas:          handler((*Front).alterClientQuotas),
 		messages.KeyDescribeQuorum:             handler((*Front).describeQuorum),
 		messages.KeyUpdateFeatures:             handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:            handler((*Front).describeCluster),

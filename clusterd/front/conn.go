@@ -35,8 +35,12 @@ type conn struct {
 	memory *Memory // requests of this connection
 	done   chan struct{}
 	once   sync.Once
+	muted  atomic.Int64 // Unix ns until when no further request is read, by quota
+	worked atomic.Int64 // ns that the reader worked and nobody charged yet
 	flight atomic.Int64 // requests read and not yet answered
 	ended  func() bool  // of the request that the reader is at
+
+	unmuted bool // a mirror that gates reports here: no quota holds it back; the writer's own
 }
 
 // pending is a slot with what its answer needs on the wire.
@@ -49,7 +53,10 @@ type pending struct {
 	late        int64 // to be charged to the process once the frame is here
 	asks        int64 // charged to the process's requests that multiply
 	key         int16
-	arrived     time.Time // whole
+	size        int           // of the frame
+	client      string        // its client id
+	stood       time.Duration // what the reader waited for a place in the window; the reader's own
+	arrived     time.Time     // whole
 }
 
 func newConn(f *Front, n net.Conn) *conn {
@@ -124,7 +131,10 @@ func (c *conn) read() (err error) {
 		if err != nil {
 			return ordinaryEnd(err)
 		}
-		p := &pending{Slot: NewSlot(), bytes: spread(key, size), process: int64(size)}
+		if !c.listen() {
+			return nil
+		}
+		p := &pending{Slot: NewSlot(), size: size, bytes: spread(key, size), process: int64(size)}
 		if !c.admit(key, p) {
 			return nil
 		}
@@ -139,9 +149,11 @@ func (c *conn) read() (err error) {
 			c.release(p)
 			return nil
 		}
+		began := time.Now()
 		if err := c.start(p, frame); err != nil {
 			return err
 		}
+		c.worked.Add(int64(time.Since(began) - p.stood))
 	}
 }
 
@@ -276,16 +288,19 @@ func (c *conn) start(p *pending, frame []byte) error {
 		from := Client{Addr: c.net.RemoteAddr().String(), ended: c.ended}
 		if h.ClientID != nil {
 			from.ID = *h.ClientID
+			p.client = from.ID
 		}
 		handle = func() error { a.handle(c.front, req, from, p.Slot); return nil }
 	}
 	// A full window stops the reader here: that is the backpressure (D8).
+	waits := time.Now()
 	select {
 	case c.window <- p:
 	case <-c.done:
 		c.drop(p)
 		return nil
 	}
+	p.stood = time.Since(waits)
 	return handle()
 }
 

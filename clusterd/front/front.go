@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/actors/broker"
+	"lockstep/actors/core/image"
 )
 
 // Limits bound what clients can make a listener hold.
@@ -65,6 +66,7 @@ type Front struct {
 	log      *slog.Logger
 	rules    rulesByTopic
 	sessions *fetchSessions
+	quotas   *quotas
 	room     *connections
 	maxFetch int           // fetch.max.bytes: the most that one answer carries beyond its first batch
 	done     chan struct{} // closed by Close
@@ -97,6 +99,7 @@ func New(c Config) *Front {
 		conns:    map[*conn]bool{},
 	}
 	f.done = make(chan struct{})
+	f.quotas = newQuotas()
 	f.room = newConnections(f)
 	f.maxFetch = int(f.brokerNumber("fetch.max.bytes"))
 	f.sessions = newFetchSessions(int(f.brokerNumber("max.incremental.fetch.session.cache.slots")))
@@ -104,6 +107,14 @@ func New(c Config) *Front {
 		c.Traffic.sessions.Store(c.Broker.ID(), f.sessions)
 	}
 	return f
+}
+
+// image is the broker's, nil for a listener without one.
+func (f *Front) image() *image.Image {
+	if f.broker == nil {
+		return nil
+	}
+	return f.broker.Image()
 }
 
 // Serve accepts connections until Close, and owns the listener from now on. It returns nil after Close.

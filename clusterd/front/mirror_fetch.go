@@ -95,6 +95,19 @@ func (f *Front) standing(img *image.Image, key core.MirrorKey, topic core.TopicI
 	return report{epoch: epoch, refusal: perr.InvalidSyncRegistration, released: entry.Released, leaving: leaving}
 }
 
+// gates reports whether acknowledgements here wait, or are about to wait, for what this fetch reports.
+func (m *mirrorFetch) gates() bool {
+	if m == nil {
+		return false
+	}
+	for _, r := range m.reports {
+		if r.refusal == perr.None || r.refusal == perr.MirrorRegistrationPropagating || r.leaving {
+			return true
+		}
+	}
+	return false
+}
+
 // unnamed stands for the registration of a peer that speaks only the KIP, which names none.
 const unnamed = core.RegistrationEpoch(-1)
 

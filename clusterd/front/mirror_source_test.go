@@ -35,6 +35,11 @@ func (m *farMirror) register(topic string, id core.TopicID, echo int64) messages
 // fetch asks the leader with a floor for one partition under a registration epoch.
 func (m *farMirror) fetch(broker core.ReplicaID, id core.TopicID, epoch, offset, floor int64, sourceEpoch int32) messages.FetchResponsePartition {
 	m.h.t.Helper()
+	resp := m.h.raw(int(broker), m.request(id, epoch, offset, floor, sourceEpoch), 20).(*messages.FetchResponse)
+	return resp.Responses[0].Partitions[0]
+}
+
+func (m *farMirror) request(id core.TopicID, epoch, offset, floor int64, sourceEpoch int32) *messages.FetchRequest {
 	r := fetchRequest(1<<20, ask{topic: id, offset: offset, current: sourceEpoch + 1})
 	r.MirrorReplicaInfo.MirrorName = "m"
 	floors := messages.NewReplicaFloors()
@@ -48,8 +53,7 @@ func (m *farMirror) fetch(broker core.ReplicaID, id core.TopicID, epoch, offset,
 	t.Partitions = append(t.Partitions, p)
 	floors.Topics = append(floors.Topics, t)
 	r.MirrorReplicaInfo.Floors = &floors
-	resp := m.h.raw(int(broker), r, 20).(*messages.FetchResponse)
-	return resp.Responses[0].Partitions[0]
+	return r
 }
 
 // TestAMirrorGatesAcksAndReadsAboveHW walks one registration through its life over the Kafka port alone:

@@ -2,6 +2,7 @@ package front
 
 import (
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -16,7 +17,10 @@ type Slot struct {
 	render  func() (kmsg.Response, bool)
 	outcome outcome
 	closing bool
-	onClose func()
+	unmuted bool // no quota may hold back the connection of this request
+
+	rendered time.Duration // what the writer worked for this answer; the writer's own
+	onClose  func()
 }
 
 type outcome uint8
@@ -101,7 +105,10 @@ func (s *Slot) Wait(stop <-chan struct{}) (r kmsg.Response, ok bool) {
 		if render == nil {
 			continue
 		}
-		if r, done := render(); done {
+		began := time.Now()
+		r, done := render()
+		s.rendered += time.Since(began)
+		if done {
 			return r, how != hungUp
 		}
 	}

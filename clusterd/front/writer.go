@@ -72,6 +72,7 @@ func (w *writer) one(p *pending) (ok bool) {
 		return false
 	}
 	delivered = true
+	c.charge(p, r)
 	if r == nil {
 		return true
 	}

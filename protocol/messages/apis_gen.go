@@ -41,6 +41,8 @@ const (
 	KeyIncrementalAlterConfigs    int16 = 44
 	KeyListPartitionReassignments int16 = 46
 	KeyOffsetDelete               int16 = 47
+	KeyDescribeClientQuotas       int16 = 48
+	KeyAlterClientQuotas          int16 = 49
 	KeyDescribeQuorum             int16 = 55
 	KeyUpdateFeatures             int16 = 57
 	KeyDescribeCluster            int16 = 60
@@ -99,6 +101,8 @@ var apis = []API{
 	{Key: KeyIncrementalAlterConfigs, Name: "IncrementalAlterConfigs", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyListPartitionReassignments, Name: "ListPartitionReassignments", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyOffsetDelete, Name: "OffsetDelete", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
+	{Key: KeyDescribeClientQuotas, Name: "DescribeClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
+	{Key: KeyAlterClientQuotas, Name: "AlterClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyDescribeQuorum, Name: "DescribeQuorum", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},

@@ -43,6 +43,8 @@ func apply(s *State, ev Event) {
 		}
 	case FeaturesUpdated:
 		s.features = ev.Features
+	case QuotaAltered:
+		s.setQuota(ev.Quota)
 	case ProducerIDsAllocated:
 		s.prefix, s.nextID = ev.Prefix, ev.Next
 	default:

@@ -3,7 +3,7 @@ package controller
 func (s *State) snapshot() []byte {
 	out := Snapshot{
 		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
-		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features,
+		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features, Quotas: s.quotasInOrder(),
 	}
 	for _, id := range s.brokerIDs() {
 		out.Brokers = append(out.Brokers, s.brokers[id])
@@ -30,6 +30,9 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	for _, t := range in.Topics {
 		s.addTopic(t)
+	}
+	for _, q := range in.Quotas {
+		s.setQuota(q)
 	}
 	for _, d := range in.Deleted {
 		s.deleted[d.Topic] = d

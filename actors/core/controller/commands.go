@@ -141,6 +141,27 @@ type FeatureUpdate struct {
 	Downgrade bool
 }
 
+// AlterQuotas changes limits of client entities, each by itself. Answered with QuotasAnswered.
+type AlterQuotas struct {
+	Ref     core.RequestID
+	Entries []QuotaAlteration
+	DryRun  bool
+}
+
+// QuotaAlteration is what changes for one entity.
+type QuotaAlteration struct {
+	Entity image.QuotaEntity
+	Limits []QuotaLimit
+}
+
+// QuotaLimit sets or removes one limit.
+type QuotaLimit struct {
+	Key    string
+	Value  float64
+	Remove bool
+}
+
+func (AlterQuotas) isCommand()         {}
 func (CreatePartitions) isCommand()    {}
 func (AcceptLoss) isCommand()          {}
 func (UpdateFeatures) isCommand()      {}

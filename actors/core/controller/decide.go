@@ -31,6 +31,8 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.acceptLoss(c)
 	case UpdateFeatures:
 		return s.updateFeatures(c)
+	case AlterQuotas:
+		return s.alterQuotas(c)
 	case AllocateProducerIDs:
 		return s.allocateProducerIDs(c)
 	default:

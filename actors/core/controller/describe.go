@@ -18,6 +18,9 @@ func (s *State) Facts() []image.Fact {
 	for _, t := range s.inOrder() {
 		facts = append(facts, image.TopicChanged{Topic: s.told(t)})
 	}
+	for _, q := range s.quotasInOrder() {
+		facts = append(facts, quotaFact(q))
+	}
 	return append(facts, s.featureFact())
 }
 

@@ -57,6 +57,18 @@ type FeatureResult struct {
 	Text    string
 }
 
+// QuotasAnswered answers AlterQuotas, entry by entry.
+type QuotasAnswered struct {
+	Ref     core.RequestID
+	Results []QuotaResult
+}
+
+// QuotaResult is what became of one entry. Code 0 is success.
+type QuotaResult struct {
+	Code perr.Code
+	Text string
+}
+
 // ISRRefused tells the leader that its proposal was not taken. The partition as it is has been
 // published again just before, so whatever made the leader propose in vain reaches it.
 type ISRRefused struct {
@@ -76,6 +88,7 @@ func (e CreatedTopic) ReplyTo() core.RequestID     { return e.Ref }
 func (e EpochRaised) ReplyTo() core.RequestID      { return e.Ref }
 func (e ProducerIDs) ReplyTo() core.RequestID      { return e.Ref }
 func (e FeaturesAnswered) ReplyTo() core.RequestID { return e.Ref }
+func (e QuotasAnswered) ReplyTo() core.RequestID   { return e.Ref }
 
 func (Publish) isEffect()          {}
 func (Done) isEffect()             {}
@@ -83,5 +96,6 @@ func (CreatedTopic) isEffect()     {}
 func (EpochRaised) isEffect()      {}
 func (ProducerIDs) isEffect()      {}
 func (FeaturesAnswered) isEffect() {}
+func (QuotasAnswered) isEffect()   {}
 func (ISRRefused) isEffect()       {}
 func (DropReplica) isEffect()      {}

@@ -676,6 +676,116 @@ func (m *FeaturesUpdated) readFrom(r *wire.Reader, version int16, flexible bool)
 	}
 }
 
+// QuotaLimitRecord is one limit of a client quota.
+type QuotaLimitRecord struct {
+	// producer_byte_rate, consumer_byte_rate or request_percentage.
+	Key string
+	// Bytes per second, or per cent of one thread.
+	Value float64
+}
+
+// Default sets every field to its default.
+func (m *QuotaLimitRecord) Default() {
+	*m = QuotaLimitRecord{}
+}
+
+func (m *QuotaLimitRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.Key, flexible)
+	b = wire.AppendFloat64(b, m.Value)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *QuotaLimitRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Key = r.String(flexible)
+	m.Value = r.Float64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// QuotaRecord is the quota of one client entity.
+type QuotaRecord struct {
+	// 0: no user, 1: a named one, 2: any that has no quota of its own.
+	UserKind int8
+	// The user, if named.
+	User string
+	// 0: no client id, 1: a named one, 2: any that has no quota of its own.
+	ClientKind int8
+	// The client id, if named.
+	Client string
+	// By key; none: the entity has no quota.
+	Limits []QuotaLimitRecord
+}
+
+// Default sets every field to its default.
+func (m *QuotaRecord) Default() {
+	*m = QuotaRecord{}
+}
+
+func (m *QuotaRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt8(b, m.UserKind)
+	b = wire.AppendString(b, m.User, flexible)
+	b = wire.AppendInt8(b, m.ClientKind)
+	b = wire.AppendString(b, m.Client, flexible)
+	b = wire.AppendArrayLen(b, len(m.Limits), flexible)
+	for i := range m.Limits {
+		b = m.Limits[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *QuotaRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.UserKind = r.Int8()
+	m.User = r.String(flexible)
+	m.ClientKind = r.Int8()
+	m.Client = r.String(flexible)
+	if n := r.ArrayLen(flexible, 10); n > 0 {
+		m.Limits = make([]QuotaLimitRecord, n)
+		for i := range m.Limits {
+			m.Limits[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// QuotaAltered says that an operator changed the quota of a client entity.
+type QuotaAltered struct {
+	// As it is now.
+	Quota QuotaRecord
+}
+
+// Default sets every field to its default.
+func (m *QuotaAltered) Default() {
+	*m = QuotaAltered{}
+	m.Quota.Default()
+}
+
+func (m *QuotaAltered) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = m.Quota.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *QuotaAltered) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Quota.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
@@ -698,6 +808,8 @@ type Snapshot struct {
 	Next int64
 	// Those that were ever changed, by name.
 	Features []FeatureRecord
+	// Of clients, by entity.
+	Quotas []QuotaRecord
 }
 
 // Default sets every field to its default.
@@ -729,6 +841,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		b = wire.AppendArrayLen(b, len(m.Features), flexible)
 		for i := range m.Features {
 			b = m.Features[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 2 {
+		b = wire.AppendArrayLen(b, len(m.Quotas), flexible)
+		for i := range m.Quotas {
+			b = m.Quotas[i].appendTo(b, version, flexible)
 		}
 	}
 	if flexible {
@@ -771,6 +889,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 2 {
+		if n := r.ArrayLen(flexible, 6); n > 0 {
+			m.Quotas = make([]QuotaRecord, n)
+			for i := range m.Quotas {
+				m.Quotas[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -803,6 +929,9 @@ func (PartitionsAdded) isDurable() {}
 func (FeaturesUpdated) isEvent()   {}
 func (FeaturesUpdated) isDurable() {}
 
+func (QuotaAltered) isEvent()   {}
+func (QuotaAltered) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -824,6 +953,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 178), 0), 0, true)
 	case FeaturesUpdated:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 179), 0), 0, true)
+	case QuotaAltered:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 157), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("controller: %T is not a durable event of this machine", e))
 	}
@@ -872,6 +1003,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e FeaturesUpdated
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 157 && version >= 0 && version <= 0: // QuotaAltered
+		var e QuotaAltered
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("controller: event id %d version %d is unknown to this program", id, version)
 	}
@@ -883,14 +1018,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 1), 1, true)
+	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 1) {
+	if r.Err() == nil && (version < 0 || version > 2) {
 		return fmt.Errorf("controller: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

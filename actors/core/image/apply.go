@@ -17,6 +17,7 @@ func Empty() *Image {
 		Mirrors:    map[core.TopicID]MirrorTopic{},
 		Sync:       map[core.TopicID]Registrations{},
 		Features:   map[string]int16{},
+		Quotas:     map[QuotaEntity]map[string]float64{},
 	}
 }
 
@@ -37,9 +38,9 @@ func ApplyAll(img *Image, facts []Fact) *Image {
 
 // writer is an image under construction; owned says which parts are already copies.
 type writer struct {
-	img                                  Image
-	brokers, topics, names, mirrors, syn bool
-	partitions                           map[core.TopicID]bool
+	img                                          Image
+	brokers, topics, names, mirrors, syn, quotas bool
+	partitions                                   map[core.TopicID]bool
 }
 
 func (w *writer) apply(f Fact) {
@@ -66,6 +67,13 @@ func (w *writer) apply(f Fact) {
 		}
 	case FeaturesChanged:
 		w.img.Features = f.Levels
+	case QuotaChanged:
+		own(&w.img.Quotas, &w.quotas)
+		if len(f.Limits) == 0 {
+			delete(w.img.Quotas, f.Entity)
+		} else {
+			w.img.Quotas[f.Entity] = f.Limits
+		}
 	case RegistrationsChanged:
 		own(&w.img.Sync, &w.syn)
 		if f.Registrations.empty() {

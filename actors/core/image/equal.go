@@ -13,6 +13,7 @@ func (i *Image) Equal(o *Image) bool {
 		maps.Equal(i.Names, o.Names) &&
 		maps.Equal(i.Mirrors, o.Mirrors) &&
 		maps.EqualFunc(i.Topics, o.Topics, func(a, b *Topic) bool { return a.Equal(b) }) &&
+		maps.EqualFunc(i.Quotas, o.Quotas, maps.Equal[map[string]float64, map[string]float64]) &&
 		maps.EqualFunc(i.Sync, o.Sync, Registrations.Equal)
 }
 

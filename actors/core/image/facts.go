@@ -31,6 +31,11 @@ type (
 	}
 	// FeaturesChanged replaces the levels that an operator finalized.
 	FeaturesChanged struct{ Levels map[string]int16 }
+	// QuotaChanged replaces the limits of a client entity; none removes it.
+	QuotaChanged struct {
+		Entity QuotaEntity
+		Limits map[string]float64
+	}
 	// RegistrationsChanged replaces the registrations of a source topic.
 	RegistrationsChanged struct {
 		ID            core.TopicID
@@ -45,4 +50,5 @@ func (PartitionChanged) isFact()     {}
 func (TopicGone) isFact()            {}
 func (MirrorTopicChanged) isFact()   {}
 func (FeaturesChanged) isFact()      {}
+func (QuotaChanged) isFact()         {}
 func (RegistrationsChanged) isFact() {}

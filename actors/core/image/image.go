@@ -27,7 +27,27 @@ type Image struct {
 	Sync map[core.TopicID]Registrations
 	// Features are levels that an operator finalized; a feature that is not among them is at its highest.
 	Features map[string]int16
+	// Quotas are what clients may take, by entity and by Kafka's name of the limit.
+	Quotas map[QuotaEntity]map[string]float64
 }
+
+// QuotaEntity is whose quota it is: a user, a client id, or both.
+type QuotaEntity struct{ User, Client QuotaName }
+
+// QuotaName is one part of an entity.
+type QuotaName struct {
+	Kind QuotaKind
+	Name string // of QuotaNamed
+}
+
+// QuotaKind says how an entity names users or client ids.
+type QuotaKind int8
+
+const (
+	QuotaAbsent  QuotaKind = 0 // not at all
+	QuotaNamed   QuotaKind = 1 // one
+	QuotaDefault QuotaKind = 2 // all that have no quota of their own
+)
 
 // Broker is one logical broker.
 type Broker struct {

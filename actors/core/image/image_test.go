@@ -37,6 +37,10 @@ func (w twin) image() *Image {
 			}
 		case FeaturesChanged:
 			img.Features = f.Levels
+		case QuotaChanged:
+			if delete(img.Quotas, f.Entity); len(f.Limits) > 0 {
+				img.Quotas[f.Entity] = f.Limits
+			}
 		case RegistrationsChanged:
 			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 || f.Registrations.Fence.Number != 0 || f.Registrations.Era != 0 {
 				img.Sync[f.ID] = f.Registrations
@@ -58,7 +62,7 @@ func randomFact(r *rand.Rand) Fact {
 	n := 1 + r.IntN(5)
 	id := core.TopicID{byte(n)}
 	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2))), core.Incarnation{byte(r.IntN(3))}}
 	case 1:
@@ -71,6 +75,12 @@ func randomFact(r *rand.Rand) Fact {
 		return TopicGone{id}
 	case 7:
 		return FeaturesChanged{map[string]int16{"f": int16(r.IntN(2))}}
+	case 8:
+		limits := map[string]float64{"producer_byte_rate": float64(r.IntN(3)), "request_percentage": 1}
+		if r.IntN(2) == 0 {
+			limits = nil
+		}
+		return QuotaChanged{QuotaEntity{Client: QuotaName{QuotaKind(1 + r.IntN(2)), ""}}, limits}
 	case 6:
 		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
 	default:
