@@ -41,6 +41,7 @@
 //	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
 //	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go
 //	IncrementalAlterConfigs     44  0-1       kmsg   44_incremental_alter_configs.go
+//	AlterPartitionReassignments  45  0-1       kmsg   45_alter_partition_reassignments.go
 //	ListPartitionReassignments  46  0-0       kmsg   46_list_partition_reassignments.go
 //	OffsetDelete                47  0-0       kmsg   47_offset_delete.go
 //	DescribeClientQuotas        48  0-1       kmsg   48_describe_client_quotas.go

@@ -26,12 +26,14 @@ type Broker struct {
 	store    journal.Volume
 	lost     error // what poisoned the volume
 	replicas map[core.PartitionID]*Replica
-	stopping sync.WaitGroup           // stops whose replicas are still closing: their names and streams are taken
-	dropping map[core.PartitionID]int // drops under way: a name and a stream are free when they are durable
+	stopping sync.WaitGroup                        // stops whose replicas are still closing: their names and streams are taken
+	retiring map[core.PartitionID][]func()         // replicas that are being closed, and what waits for it
+	barred   map[core.PartitionID]core.LeaderEpoch // epochs in which a replica that was closed may lead again
+	dropping map[core.PartitionID]int              // drops under way: a name and a stream are free when they are durable
 }
 
 func newBroker(c *Cluster, slot Volume) *Broker {
-	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}, dropping: map[core.PartitionID]int{}}
+	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}, dropping: map[core.PartitionID]int{}, retiring: map[core.PartitionID][]func(){}, barred: map[core.PartitionID]core.LeaderEpoch{}}
 	b.producerIDs = &producerIDs{cluster: c}
 	b.feed = newFeed(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
@@ -138,7 +140,7 @@ func (b *Broker) drop(id core.PartitionID) {
 		return // StartBroker lists what is left then
 	}
 	b.dropping[id]++
-	b.mu.Unlock()
+	delete(b.barred, id)
 	forget := func() {
 		store.Drop(ledgerStream(id), nil)
 		store.Drop(journal.Stream(identity(id, b)), func(journal.Seq, error) {
@@ -150,6 +152,12 @@ func (b *Broker) drop(id core.PartitionID) {
 			b.feed.dropped(id)
 		})
 	}
+	if waiting, closing := b.retiring[id]; closing {
+		b.retiring[id] = append(waiting, forget) // it still writes
+		b.mu.Unlock()
+		return
+	}
+	b.mu.Unlock()
 	if r == nil {
 		forget()
 		return

@@ -31,6 +31,9 @@ func (c *Cluster) spawnController(replayed func(*controller.State)) *shell.Ref[c
 		Started: func(s *controller.State, again bool) {
 			if again {
 				c.republish(s.Facts())
+				for _, h := range s.HandOvers() {
+					c.handOver(h)
+				}
 				return
 			}
 			replayed(s)
@@ -72,7 +75,9 @@ func (c *Cluster) performController(f controller.Effect) {
 		if b, ok := c.Broker(e.Replica); ok {
 			b.drop(e.ID)
 		}
-	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.QuotasAnswered, controller.ProducerIDs:
+	case controller.HandOver:
+		c.handOver(e)
+	case controller.ReassignmentsAnswered, controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.QuotasAnswered, controller.ProducerIDs:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown controller effect %T", f))

@@ -70,12 +70,13 @@ func ledgerStream(id core.PartitionID) journal.Stream {
 	return journal.Stream(fmt.Sprintf("ledger/%s", id))
 }
 
-// newReplica spawns the pair. replayed, if any, is called once by each of the two, also when its volume
+// newReplica spawns the pair, with b.mu held. replayed, if any, is called once by each of the two, also when its volume
 // turns out to be lost.
 func newReplica(b *Broker, id core.PartitionID, store journal.Volume, replayed func()) *Replica {
 	r := &Replica{id: id, broker: b, store: store, stream: journal.Stream(identity(id, b)), known: b.cluster.knownOf(id), sentEpoch: core.NoEpoch,
 		early: map[core.ReplicaID]partition.JoinLeader{}}
 	r.tail, r.timing.replica = b.cluster.tails.newTail(), r
+	r.notBefore.Store(max(0, int32(b.barred[id])))
 	r.view.Store(&partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch})
 	r.gates.Store(&highwater.PublishGates{Epoch: core.NoEpoch})
 	told := func() func() {

@@ -48,10 +48,18 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			f.alterGroup(rr, r.ValidateOnly, answer)
 		case rr.ResourceType == clusterMirror:
 			f.alterMirror(rr, r.ValidateOnly, answer)
+		case rr.ResourceType == kmsg.ConfigResourceTypeBroker && onlyDeletes(rr.Configs):
+			answer(perr.None, "") // no client can have set one: kafka-reassign-partitions.sh takes its throttles away
 		default:
 			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2), groups (32) and mirrors (64) can, and settings of brokers are given at start with --set", rr.ResourceType))
 		}
 	}
+}
+
+func onlyDeletes(ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
+	return !slices.ContainsFunc(ops, func(op kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
+		return op.Op != kmsg.IncrementalAlterConfigOpDelete
+	})
 }
 
 // altered applies the operations of a request to the settings now: 0 sets, 1 deletes, 2 appends to a list, 3 takes from it.

@@ -52,6 +52,8 @@ func (p *process) performController(f controller.Effect) {
 			b.drop(e.ID)
 		}
 	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
+	case controller.HandOver, controller.QuotasAnswered, controller.ReassignmentsAnswered:
+		panic(fmt.Sprintf("sim: nobody asks for %T here", f))
 	default:
 		panic(fmt.Sprintf("sim: unknown controller effect %T", f))
 	}

@@ -28,7 +28,10 @@ func apply(s *State, ev Event) {
 		s.placed += int64(len(ev.Topic.Partitions))
 	case TopicDeleted:
 		if t := s.topics[ev.Topic]; t != nil {
-			s.deleted[ev.Topic] = t.leftover()
+			s.deleted[ev.Topic] = s.leftover(t)
+			for i := range t.partitions {
+				delete(s.moving, core.PartitionID{Topic: ev.Topic, Index: int32(i)})
+			}
 			delete(s.names, t.name)
 			delete(s.topics, ev.Topic)
 		}
@@ -43,6 +46,9 @@ func apply(s *State, ev Event) {
 		}
 	case FeaturesUpdated:
 		s.features = ev.Features
+	case ReassignmentChanged:
+		s.setPartitions([]PartitionRecord{ev.Partition})
+		s.setReassignment(ev.Reassignment)
 	case QuotaAltered:
 		s.setQuota(ev.Quota)
 	case ProducerIDsAllocated:

@@ -31,7 +31,8 @@ func (s *State) restart(c RestartCluster) outcome {
 		}
 	}
 	ev.Forgotten = s.forgettable(e)
-	out := publish(outcome{Events: []Event{ev}}, s.with(ev).Facts()...)
+	after := s.with(ev)
+	out := after.handOver(publish(outcome{Events: []Event{ev}}, after.Facts()...), ev.Partitions...)
 	return s.dropLeftovers(out, c.Logs)
 }
 
@@ -64,7 +65,8 @@ func (s *State) stopBroker(c StopBroker) outcome {
 	}
 	// Partitions before the broker: no image ever shows a fenced broker as a leader.
 	facts := append(s.facts(ev.Partitions), s.brokerFact(b, s.holdsLossy(b.Broker, everywhere)))
-	return reply(publish(outcome{Events: []Event{ev}}, facts...), Done{Ref: c.Ref})
+	out := s.handOverAfter(ev, publish(outcome{Events: []Event{ev}}, facts...), ev.Partitions)
+	return reply(out, Done{Ref: c.Ref})
 }
 
 func (s *State) startBroker(c StartBroker) outcome {
@@ -91,7 +93,7 @@ func (s *State) startBroker(c StartBroker) outcome {
 		slices.ContainsFunc(ev.Partitions, func(p PartitionRecord) bool { return slices.Contains(p.Lossy, b.Broker) })
 	facts := append([]image.Fact{s.brokerFact(b, lossy)}, s.facts(ev.Partitions)...)
 	out := s.dropLeftovers(publish(outcome{Events: []Event{ev}}, facts...), c.Logs)
-	return reply(out, Done{Ref: c.Ref})
+	return reply(s.handOverAfter(ev, out, ev.Partitions), Done{Ref: c.Ref})
 }
 
 // startElection elects where nobody leads; elsewhere the started broker follows, and only its new

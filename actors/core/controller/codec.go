@@ -3,7 +3,7 @@ package controller
 func (s *State) snapshot() []byte {
 	out := Snapshot{
 		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
-		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features, Quotas: s.quotasInOrder(),
+		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features, Quotas: s.quotasInOrder(), Reassignments: s.movingInOrder(),
 	}
 	for _, id := range s.brokerIDs() {
 		out.Brokers = append(out.Brokers, s.brokers[id])
@@ -33,6 +33,9 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	for _, q := range in.Quotas {
 		s.setQuota(q)
+	}
+	for _, r := range in.Reassignments {
+		s.setReassignment(r)
 	}
 	for _, d := range in.Deleted {
 		s.deleted[d.Topic] = d

@@ -31,6 +31,10 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.acceptLoss(c)
 	case UpdateFeatures:
 		return s.updateFeatures(c)
+	case AlterReassignments:
+		return s.alterReassignments(c)
+	case FinishReassignment:
+		return s.finishReassignment(c)
 	case AlterQuotas:
 		return s.alterQuotas(c)
 	case AllocateProducerIDs:

@@ -61,9 +61,17 @@ func (s *State) told(t *topic) image.Topic {
 }
 
 func (s *State) toldPartition(t *topic, p PartitionRecord) image.Partition {
+	r := s.moving[p.id()]
+	return s.toldMoving(t, p, r)
+}
+
+// toldMoving is what brokers are told of a partition while r is under way.
+func (s *State) toldMoving(t *topic, p PartitionRecord, r ReassignmentRecord) image.Partition {
+	adding, removing := r.changes(p)
 	return image.Partition{
 		Replicas: p.Replicas, ISR: p.ISR, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.PartitionEpoch,
-		LastUnclean: p.LastUnclean, MinISR: s.minISR(t, len(p.Replicas)), Text: p.Text,
+		LastUnclean: p.LastUnclean, MinISR: s.minISR(t, r.factor(p)), Text: p.Text,
+		Adding: adding, Removing: removing,
 	}
 }
 

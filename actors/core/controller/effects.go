@@ -69,6 +69,26 @@ type QuotaResult struct {
 	Text string
 }
 
+// ReassignmentsAnswered answers AlterReassignments, entry by entry.
+type ReassignmentsAnswered struct {
+	Ref     core.RequestID
+	Results []ReassignmentResult
+}
+
+// ReassignmentResult is what became of one entry. Code 0: it is under way, or done.
+type ReassignmentResult struct {
+	Code perr.Code
+	Text string
+}
+
+// HandOver asks for FinishReassignment: every replica that a partition is to have is in sync. Leader, unless it is
+// NoReplica, is to be closed before, because it will not be one of them.
+type HandOver struct {
+	ID     core.PartitionID
+	Leader core.ReplicaID
+	Epoch  core.LeaderEpoch
+}
+
 // ISRRefused tells the leader that its proposal was not taken. The partition as it is has been
 // published again just before, so whatever made the leader propose in vain reaches it.
 type ISRRefused struct {
@@ -83,19 +103,22 @@ type DropReplica struct {
 	Replica core.ReplicaID
 }
 
-func (e Done) ReplyTo() core.RequestID             { return e.Ref }
-func (e CreatedTopic) ReplyTo() core.RequestID     { return e.Ref }
-func (e EpochRaised) ReplyTo() core.RequestID      { return e.Ref }
-func (e ProducerIDs) ReplyTo() core.RequestID      { return e.Ref }
-func (e FeaturesAnswered) ReplyTo() core.RequestID { return e.Ref }
-func (e QuotasAnswered) ReplyTo() core.RequestID   { return e.Ref }
+func (e Done) ReplyTo() core.RequestID                  { return e.Ref }
+func (e CreatedTopic) ReplyTo() core.RequestID          { return e.Ref }
+func (e EpochRaised) ReplyTo() core.RequestID           { return e.Ref }
+func (e ProducerIDs) ReplyTo() core.RequestID           { return e.Ref }
+func (e FeaturesAnswered) ReplyTo() core.RequestID      { return e.Ref }
+func (e ReassignmentsAnswered) ReplyTo() core.RequestID { return e.Ref }
+func (e QuotasAnswered) ReplyTo() core.RequestID        { return e.Ref }
 
-func (Publish) isEffect()          {}
-func (Done) isEffect()             {}
-func (CreatedTopic) isEffect()     {}
-func (EpochRaised) isEffect()      {}
-func (ProducerIDs) isEffect()      {}
-func (FeaturesAnswered) isEffect() {}
-func (QuotasAnswered) isEffect()   {}
-func (ISRRefused) isEffect()       {}
-func (DropReplica) isEffect()      {}
+func (Publish) isEffect()               {}
+func (Done) isEffect()                  {}
+func (CreatedTopic) isEffect()          {}
+func (EpochRaised) isEffect()           {}
+func (ProducerIDs) isEffect()           {}
+func (FeaturesAnswered) isEffect()      {}
+func (ReassignmentsAnswered) isEffect() {}
+func (HandOver) isEffect()              {}
+func (QuotasAnswered) isEffect()        {}
+func (ISRRefused) isEffect()            {}
+func (DropReplica) isEffect()           {}

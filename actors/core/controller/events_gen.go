@@ -786,6 +786,106 @@ func (m *QuotaAltered) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// ReassignmentRecord is what moves one partition, or moved it.
+type ReassignmentRecord struct {
+	// The topic.
+	Topic core.TopicID
+	// The partition.
+	Index int32
+	// Replicas before it began; none: nothing is under way.
+	Original []core.ReplicaID
+	// Replicas once it is done, the preferred leader first.
+	Target []core.ReplicaID
+	// Brokers whose replica was taken away, and whose volume may still have its log.
+	Left []core.ReplicaID
+}
+
+// Default sets every field to its default.
+func (m *ReassignmentRecord) Default() {
+	*m = ReassignmentRecord{}
+}
+
+func (m *ReassignmentRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendUUID(b, [16]byte(m.Topic))
+	b = wire.AppendInt32(b, m.Index)
+	b = wire.AppendArrayLen(b, len(m.Original), flexible)
+	for i := range m.Original {
+		b = wire.AppendInt32(b, int32(m.Original[i]))
+	}
+	b = wire.AppendArrayLen(b, len(m.Target), flexible)
+	for i := range m.Target {
+		b = wire.AppendInt32(b, int32(m.Target[i]))
+	}
+	b = wire.AppendArrayLen(b, len(m.Left), flexible)
+	for i := range m.Left {
+		b = wire.AppendInt32(b, int32(m.Left[i]))
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ReassignmentRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Topic = core.TopicID(r.UUID())
+	m.Index = r.Int32()
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Original = make([]core.ReplicaID, n)
+		for i := range m.Original {
+			m.Original[i] = core.ReplicaID(r.Int32())
+		}
+	}
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Target = make([]core.ReplicaID, n)
+		for i := range m.Target {
+			m.Target[i] = core.ReplicaID(r.Int32())
+		}
+	}
+	if n := r.ArrayLen(flexible, 4); n > 0 {
+		m.Left = make([]core.ReplicaID, n)
+		for i := range m.Left {
+			m.Left[i] = core.ReplicaID(r.Int32())
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ReassignmentChanged says that the replicas of a partition were changed, or begin to.
+type ReassignmentChanged struct {
+	// The partition as it is now.
+	Partition PartitionRecord
+	// What is under way.
+	Reassignment ReassignmentRecord
+}
+
+// Default sets every field to its default.
+func (m *ReassignmentChanged) Default() {
+	*m = ReassignmentChanged{}
+	m.Partition.Default()
+	m.Reassignment.Default()
+}
+
+func (m *ReassignmentChanged) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = m.Partition.appendTo(b, version, flexible)
+	b = m.Reassignment.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ReassignmentChanged) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Partition.readFrom(r, version, flexible)
+	m.Reassignment.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
@@ -810,6 +910,8 @@ type Snapshot struct {
 	Features []FeatureRecord
 	// Of clients, by entity.
 	Quotas []QuotaRecord
+	// By topic and partition.
+	Reassignments []ReassignmentRecord
 }
 
 // Default sets every field to its default.
@@ -847,6 +949,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		b = wire.AppendArrayLen(b, len(m.Quotas), flexible)
 		for i := range m.Quotas {
 			b = m.Quotas[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 3 {
+		b = wire.AppendArrayLen(b, len(m.Reassignments), flexible)
+		for i := range m.Reassignments {
+			b = m.Reassignments[i].appendTo(b, version, flexible)
 		}
 	}
 	if flexible {
@@ -897,6 +1005,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 3 {
+		if n := r.ArrayLen(flexible, 24); n > 0 {
+			m.Reassignments = make([]ReassignmentRecord, n)
+			for i := range m.Reassignments {
+				m.Reassignments[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -932,6 +1048,9 @@ func (FeaturesUpdated) isDurable() {}
 func (QuotaAltered) isEvent()   {}
 func (QuotaAltered) isDurable() {}
 
+func (ReassignmentChanged) isEvent()   {}
+func (ReassignmentChanged) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -955,6 +1074,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 179), 0), 0, true)
 	case QuotaAltered:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 157), 0), 0, true)
+	case ReassignmentChanged:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 158), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("controller: %T is not a durable event of this machine", e))
 	}
@@ -1007,6 +1128,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e QuotaAltered
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 158 && version >= 0 && version <= 0: // ReassignmentChanged
+		var e ReassignmentChanged
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("controller: event id %d version %d is unknown to this program", id, version)
 	}
@@ -1018,14 +1143,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
+	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 2) {
+	if r.Err() == nil && (version < 0 || version > 3) {
 		return fmt.Errorf("controller: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

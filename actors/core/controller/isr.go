@@ -25,7 +25,7 @@ func (s *State) changeISR(c ChangeISR) outcome {
 	p.Lossy = filter(p.Lossy, func(id core.ReplicaID) bool { return !slices.Contains(c.ISR, id) })
 	p.PartitionEpoch++
 	facts := append([]image.Fact{s.fact(p)}, s.whole(refilled, func(o PartitionRecord) bool { return o.Topic != p.Topic || o.Index != p.Index })...)
-	return publish(outcome{Events: []Event{PartitionChanged{Partition: p}}}, facts...)
+	return s.handOver(publish(outcome{Events: []Event{PartitionChanged{Partition: p}}}, facts...), p)
 }
 
 func (s *State) proposable(p PartitionRecord, c ChangeISR) bool {

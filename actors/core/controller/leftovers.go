@@ -12,10 +12,10 @@ import (
 // stopped meanwhile, leaves logs behind. They are dropped when they are seen again. Logs of topics
 // nobody has heard of are left alone: the control stream may be the one that is too old.
 
-// dropLeftovers asks for what is left of deleted topics in logs.
+// dropLeftovers asks for what is left of deleted topics, and of replicas that were taken away, in logs.
 func (s *State) dropLeftovers(out outcome, logs []ReplicaLog) outcome {
 	for _, l := range logs {
-		if _, gone := s.deleted[l.ID.Topic]; gone {
+		if _, gone := s.deleted[l.ID.Topic]; gone || s.takenAway(l.ID, l.Replica) {
 			out.Late = append(out.Late, DropReplica{ID: l.ID, Replica: l.Replica})
 		}
 	}
@@ -42,12 +42,13 @@ func (s *State) deletedIDs() []core.TopicID {
 	return slices.SortedFunc(maps.Keys(s.deleted), func(a, b core.TopicID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// leftover is what has to be remembered of a topic: the brokers that hold a replica of any partition,
-// and its newest epoch.
-func (t *topic) leftover() DeletedRecord {
+// leftover is what has to be remembered of a topic: the brokers that hold a replica of any partition, or one that was
+// taken away, and its newest epoch.
+func (s *State) leftover(t *topic) DeletedRecord {
 	d := DeletedRecord{Topic: t.id}
 	for _, p := range t.partitions {
 		d.Replicas = append(d.Replicas, p.Replicas...)
+		d.Replicas = append(d.Replicas, s.moving[p.id()].Left...)
 		d.Epoch = max(d.Epoch, p.LeaderEpoch)
 	}
 	slices.Sort(d.Replicas)

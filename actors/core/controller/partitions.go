@@ -41,7 +41,7 @@ func (s *State) morePartitions(t *topic, c CreatePartitions) (added []PartitionR
 	case c.Assignment != nil && len(c.Assignment) != int(c.Count-have):
 		return nil, problem{perr.InvalidReplicaAssignment, fmt.Sprintf("topic %s: %d partitions are added, %d are assigned", t.name, c.Count-have, len(c.Assignment))}
 	}
-	factor := len(t.partitions[0].Replicas)
+	factor := s.moving[t.partitions[0].id()].factor(t.partitions[0])
 	placed := c.Assignment
 	if placed == nil {
 		placed = s.spread(int(c.Count-have), factor)

@@ -64,7 +64,9 @@ func (s *State) alterQuotas(c AlterQuotas) outcome {
 
 // judgeQuota says what is wrong with an alteration.
 func judgeQuota(e QuotaAlteration) (perr.Code, string) {
-	refuse := func(format string, args ...any) (perr.Code, string) { return perr.InvalidRequest, fmt.Sprintf(format, args...) }
+	refuse := func(format string, args ...any) (perr.Code, string) {
+		return perr.InvalidRequest, fmt.Sprintf(format, args...)
+	}
 	if e.Entity.User.Kind == image.QuotaAbsent && e.Entity.Client.Kind == image.QuotaAbsent {
 		return refuse("the entity names neither a user nor a client-id")
 	}

@@ -19,12 +19,13 @@ type State struct {
 	brokers     map[core.ReplicaID]BrokerRecord
 	topics      map[core.TopicID]*topic
 	names       map[string]core.TopicID
-	deleted     map[core.TopicID]DeletedRecord    // topics whose logs may still lie on volumes
-	placed      int64                             // partitions ever placed: where the next topic's leaders start
-	features    []FeatureRecord                   // changed by an operator, by name; others are at their highest level
-	quotas      map[image.QuotaEntity]QuotaRecord // of clients
-	prefix      int32                             // upper 31 bits of producer ids; 0: none yet
-	nextID      int64                             // next producer id counter
+	deleted     map[core.TopicID]DeletedRecord          // topics whose logs may still lie on volumes
+	placed      int64                                   // partitions ever placed: where the next topic's leaders start
+	features    []FeatureRecord                         // changed by an operator, by name; others are at their highest level
+	quotas      map[image.QuotaEntity]QuotaRecord       // of clients
+	moving      map[core.PartitionID]ReassignmentRecord // partitions whose replicas change, or changed
+	prefix      int32                                   // upper 31 bits of producer ids; 0: none yet
+	nextID      int64                                   // next producer id counter
 }
 
 // topic owns its partitions slice; the records' own slices are never mutated.
@@ -41,6 +42,7 @@ func newState() *State {
 		topics:  map[core.TopicID]*topic{},
 		names:   map[string]core.TopicID{},
 		deleted: map[core.TopicID]DeletedRecord{},
+		moving:  map[core.PartitionID]ReassignmentRecord{},
 		quotas:  map[image.QuotaEntity]QuotaRecord{},
 	}
 }

@@ -26,6 +26,7 @@ func (t *Topic) Equal(o *Topic) bool {
 // Equal reports whether two partitions are the same.
 func (p Partition) Equal(o Partition) bool {
 	return slices.Equal(p.Replicas, o.Replicas) && slices.Equal(p.ISR, o.ISR) &&
+		slices.Equal(p.Adding, o.Adding) && slices.Equal(p.Removing, o.Removing) &&
 		p.Leader == o.Leader && p.LeaderEpoch == o.LeaderEpoch && p.PartitionEpoch == o.PartitionEpoch &&
 		p.LastUnclean == o.LastUnclean && p.MinISR == o.MinISR && p.Text == o.Text
 }

@@ -76,6 +76,8 @@ type Partition struct {
 	PartitionEpoch int32
 	LastUnclean    core.LeaderEpoch // cumulative; NoEpoch if never
 	MinISR         int32            // effective: min(config, RF)
+	Adding         []core.ReplicaID // of Replicas: those that a reassignment brings
+	Removing       []core.ReplicaID // of Replicas: those that it takes away once they are in sync
 	Text           string           // why nobody leads, with the remedy; "" while somebody does
 }
 
