@@ -15,6 +15,7 @@ import (
 	"lockstep/testkit/rules"
 	"lockstep/testkit/sim"
 	"lockstep/testkit/storm"
+	"lockstep/testkit/suites"
 	"lockstep/testkit/system"
 	"lockstep/testkit/transactions"
 )
@@ -31,6 +32,7 @@ type program struct {
 	Rules       rules.Command        `cmd:"" help:"Switch every rule of the protocol off in turn; a test must notice each."`
 	Sim         sim.Command          `cmd:"" help:"Whole clusters under one seed: faults of disks, networks, clocks and people; nothing acknowledged may be lost."`
 	Storm       storm.Command        `cmd:"" help:"Kills, pauses and cuts on both sides of a mirror at random instants, then failover; lost and twice must be 0."`
+	Suites      suites.Command       `cmd:"" help:"Public test suites of clients, unchanged, against clusterd or Apache Kafka."`
 	Txn         transactions.Command `cmd:"" name:"transactions" help:"Transactions under kill -9 and broker stops: none that was aborted is read, each that was committed once."`
 	System      system.Command       `cmd:"" help:"The System Tests of the draft's Test Plan."`
 }

@@ -68,13 +68,25 @@ func (c *Cluster) AlterTopic(cmd controller.AlterTopic, reply func(any)) {
 
 // AcceptLoss is answered with controller.Done. Ref and Logs are filled in.
 func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
-	var logs []controller.ReplicaLog
-	for _, b := range c.brokers {
-		logs = append(logs, b.logs()...)
-	}
+	logs := c.allLogs()
 	c.controller.Ask(func(ref core.RequestID) controller.Command {
 		return controller.AcceptLoss{Ref: ref, ID: id, Logs: logs}
 	}, reply)
+}
+
+// ElectPreferred is answered with controller.Done. Ref and Logs are filled in.
+func (c *Cluster) ElectPreferred(id core.PartitionID, reply func(any)) {
+	logs := c.allLogs()
+	c.controller.Ask(func(ref core.RequestID) controller.Command {
+		return controller.ElectPreferred{Ref: ref, ID: id, Logs: logs}
+	}, reply)
+}
+
+func (c *Cluster) allLogs() (logs []controller.ReplicaLog) {
+	for _, b := range c.brokers {
+		logs = append(logs, b.logs()...)
+	}
+	return logs
 }
 
 // UpdateFeatures is answered with controller.FeaturesAnswered. Ref is filled in.

@@ -8,30 +8,36 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
 )
 
-// ElectLeaders v0–2, unclean elections only: an operator accepts the loss of a partition whose in-sync replicas are all
-// LOSSY (R12). Preferred elections are not needed: leaders stay where they are until a broker stops.
+// ElectLeaders v0–2. A preferred election moves a partition to its first replica. By an unclean one an operator accepts
+// the loss of a partition whose in-sync replicas are all LOSSY (R12).
 
-const electUnclean int8 = 1
+const electUnclean int8 = 1 // before v1 every election is a preferred one
 
 func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ElectLeadersResponse)
-	if r.ElectionType != electUnclean {
+	elect, due := f.cluster.ElectPreferred, func(p image.Partition) bool { return p.Leader != p.Replicas[0] }
+	switch r.ElectionType {
+	case 0:
+	case electUnclean:
+		elect, due = f.cluster.AcceptLoss, func(p image.Partition) bool { return p.Leader == core.NoReplica }
+	default:
 		resp.ErrorCode = int16(perr.InvalidRequest)
 		slot.Reply(resp)
 		return
 	}
 	img := f.broker.Image()
 	asked := r.Topics
-	if asked == nil { // all that nobody leads
+	if asked == nil { // all that have something to elect
 		for _, name := range img.TopicNames() {
 			t, _ := img.TopicNamed(name)
 			rt := kmsg.ElectLeadersRequestTopic{Topic: name}
 			for i, p := range t.Partitions {
-				if p.Leader == core.NoReplica {
+				if due(p) {
 					rt.Partitions = append(rt.Partitions, int32(i))
 				}
 			}
@@ -60,7 +66,7 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) 
 				done()
 				continue
 			}
-			f.cluster.AcceptLoss(core.PartitionID{Topic: topic.ID, Index: index}, func(reply any) {
+			elect(core.PartitionID{Topic: topic.ID, Index: index}, func(reply any) {
 				defer done()
 				mu.Lock()
 				defer mu.Unlock()
@@ -70,7 +76,7 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) 
 				case shell.Failed:
 					at.ErrorCode, at.ErrorMessage = int16(perr.RequestTimedOut), text(e.Text)
 				default:
-					panic("front: unknown answer to AcceptLoss")
+					panic("front: unknown answer to an election")
 				}
 			})
 		}

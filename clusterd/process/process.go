@@ -188,6 +188,9 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
+// Done is closed when the child has ended, for whatever reason.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
 // Log is the end of what the child wrote.
 func (p *Process) Log() string { return p.log.String() }
 

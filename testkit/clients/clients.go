@@ -19,6 +19,7 @@ import (
 
 	"lockstep/clusterd/process"
 	"lockstep/testkit/binaries"
+	"lockstep/testkit/fetched"
 )
 
 // Command is `testkit clients`.
@@ -32,16 +33,16 @@ type Command struct {
 // Run has each client write its own topic and every client read all of them.
 func (c *Command) Run() error {
 	ctx := context.Background()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return fmt.Errorf("cache directory: %w", err)
-	}
 	stocks := slices.DeleteFunc(All(), func(s Stock) bool {
 		return len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(o string) bool { return strings.Contains(s.Name, o) })
 	})
 	dirs := map[string]string{}
 	for _, s := range stocks {
-		dirs[s.Name] = filepath.Join(cache, "lockstep-clients", strings.Map(letters, cmp.Or(s.Folder, s.Name)))
+		dir, err := fetched.Dir(strings.Map(letters, cmp.Or(s.Folder, s.Name)))
+		if err != nil {
+			return err
+		}
+		dirs[s.Name] = dir
 		began := time.Now()
 		if err := s.Install(ctx, dirs[s.Name]); err != nil {
 			return fmt.Errorf("install %s: %w", s.Name, err)

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"lockstep/testkit/fetched"
 	"lockstep/testkit/jvm"
 )
 
@@ -98,16 +98,16 @@ func kcat() Stock {
 			if _, err := exec.LookPath("kcat"); err == nil {
 				return nil
 			}
-			if err := run(ctx, "", "", "apt-get", "update", "-qq"); err != nil {
+			if err := fetched.Run(ctx, "", "", "apt-get", "update", "-qq"); err != nil {
 				return err
 			}
-			return run(ctx, "", "", "apt-get", "install", "-y", "-qq", "kcat")
+			return fetched.Run(ctx, "", "", "apt-get", "install", "-y", "-qq", "kcat")
 		},
 		Produce: func(ctx context.Context, _, bootstrap, topic, file string) error {
-			return run(ctx, "", "", "kcat", "-b", bootstrap, "-P", "-t", topic, "-X", "enable.idempotence=true", "-l", file)
+			return fetched.Run(ctx, "", "", "kcat", "-b", bootstrap, "-P", "-t", topic, "-X", "enable.idempotence=true", "-l", file)
 		},
 		Consume: func(ctx context.Context, _, bootstrap, topic, file string, _ int) error {
-			return run(ctx, file, "", "kcat", "-b", bootstrap, "-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", "%s\n")
+			return fetched.Run(ctx, file, "", "kcat", "-b", bootstrap, "-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", "%s\n")
 		},
 	}
 }
@@ -126,12 +126,12 @@ func java(consume ...string) Stock {
 		Produce: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			args := tool(dir, "org.apache.kafka.tools.ConsoleProducer", "--bootstrap-server", bootstrap, "--topic", topic,
 				"--producer-property", "acks=all", "--producer-property", "linger.ms=5")
-			return run(ctx, "", file, args...)
+			return fetched.Run(ctx, "", file, args...)
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
 			args := tool(dir, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap, "--topic", topic,
 				"--from-beginning", "--isolation-level", "read_committed", "--max-messages", strconv.Itoa(count), "--timeout-ms", "60000")
-			return run(ctx, file, "", append(args, consume...)...)
+			return fetched.Run(ctx, file, "", append(args, consume...)...)
 		},
 		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			source, err := programs.ReadFile("programs/Transact.java")
@@ -141,7 +141,7 @@ func java(consume ...string) Stock {
 			if err := jvm.Home(dir).Compile(ctx, "Transact.java", source); err != nil {
 				return err
 			}
-			return run(ctx, "", "", tool(dir, "Transact", bootstrap, topic, file)...)
+			return fetched.Run(ctx, "", "", tool(dir, "Transact", bootstrap, topic, file)...)
 		},
 	}
 }
@@ -156,7 +156,7 @@ func confluent(consume ...string) Stock {
 func pythons(name, release, module, program string, consume ...string) Stock {
 	at := func(dir string) string { return filepath.Join(dir, "venv", "bin", "python") }
 	play := func(ctx context.Context, verb, dir, bootstrap, topic, file string, count int, more ...string) error {
-		return run(ctx, "", "", append([]string{at(dir), filepath.Join(dir, program), verb, bootstrap, topic, file, strconv.Itoa(count)}, more...)...)
+		return fetched.Run(ctx, "", "", append([]string{at(dir), filepath.Join(dir, program), verb, bootstrap, topic, file, strconv.Itoa(count)}, more...)...)
 	}
 	return Stock{
 		Name: name,
@@ -164,13 +164,8 @@ func pythons(name, release, module, program string, consume ...string) Stock {
 			if err := unpack(dir, program); err != nil {
 				return err
 			}
-			if run(ctx, "", "", at(dir), "-c", "import "+module) == nil {
-				return nil
-			}
-			if err := run(ctx, "", "", "python3", "-m", "venv", filepath.Join(dir, "venv")); err != nil {
-				return err
-			}
-			return run(ctx, "", "", at(dir), "-m", "pip", "install", "-q", release)
+			_, err := fetched.Venv(ctx, dir, module, release)
+			return err
 		},
 		Produce: func(ctx context.Context, dir, bootstrap, topic, file string) error {
 			return play(ctx, "produce", dir, bootstrap, topic, file, 0)
@@ -194,16 +189,16 @@ func kafkajs() Stock {
 			if _, err := os.Stat(filepath.Join(dir, "node_modules", "kafkajs")); err == nil {
 				return nil
 			}
-			return run(ctx, "", "", "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "kafkajs@2.2.4")
+			return fetched.Run(ctx, "", "", "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "kafkajs@2.2.4")
 		},
 		Produce: func(ctx context.Context, dir, bootstrap, topic, file string) error {
-			return run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "produce", bootstrap, topic, file, "0")
+			return fetched.Run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "produce", bootstrap, topic, file, "0")
 		},
 		Consume: func(ctx context.Context, dir, bootstrap, topic, file string, count int) error {
-			return run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "consume", bootstrap, topic, file, strconv.Itoa(count))
+			return fetched.Run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "consume", bootstrap, topic, file, strconv.Itoa(count))
 		},
 		Transact: func(ctx context.Context, dir, bootstrap, topic, file string) error {
-			return run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "transact", bootstrap, topic, file, strconv.Itoa(linesPerTransaction))
+			return fetched.Run(ctx, "", "", "node", filepath.Join(dir, "client.js"), "transact", bootstrap, topic, file, strconv.Itoa(linesPerTransaction))
 		},
 	}
 }
@@ -217,35 +212,4 @@ func unpack(dir, name string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, name), text, 0o644)
-}
-
-// run executes a program with its standard streams at files, and puts what it complained about into
-// the error.
-func run(ctx context.Context, stdout, stdin string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	if stdin != "" {
-		in, err := os.Open(stdin)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		cmd.Stdin = in
-	}
-	if stdout != "" {
-		out, err := os.Create(stdout)
-		if err != nil {
-			return err
-		}
-		defer out.Close()
-		cmd.Stdout = out
-	}
-	if err := cmd.Run(); err != nil {
-		text := complaint.String()
-		return fmt.Errorf("%s: %w\n%s", args[0], err, text[max(0, len(text)-2000):])
-	}
-	return nil
 }

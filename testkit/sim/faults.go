@@ -63,6 +63,7 @@ func newFaults(w *world, until int64, dropped []string) *faults {
 			f.plan = append(f.plan, planned{kind, kind, at})
 		}
 	}
+	f.planPreferred(until, dropped)
 	for _, p := range f.plan {
 		w.after(p.At, func() {
 			if !w.healed {
@@ -141,6 +142,8 @@ func (f *faults) inject(p planned) {
 		f.wipe(r, s)
 	case "replace":
 		f.replace(r)
+	case "prefer":
+		f.prefer(s)
 	default:
 		panic("sim: unknown fault " + p.Kind)
 	}

@@ -29,6 +29,8 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.alterTopic(c)
 	case AcceptLoss:
 		return s.acceptLoss(c)
+	case ElectPreferred:
+		return s.electPreferred(c)
 	case UpdateFeatures:
 		return s.updateFeatures(c)
 	case AlterReassignments:
