@@ -16,6 +16,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/messages"
+	"lockstep/protocol/perr"
 )
 
 // quotaOf alters one entity, given as pairs of type and name, "" being the default.
@@ -89,6 +90,21 @@ func TestQuotasAreAlteredAndDescribed(t *testing.T) {
 	}
 	if got := describe(true, rest); got != "" {
 		t.Errorf("removed, and there: %s", got)
+	}
+}
+
+// TestNobodyHasCredentials, and a tool that describes users hears so.
+func TestNobodyHasCredentials(t *testing.T) {
+	h := newHouse(t, 1)
+	adm := kadm.NewClient(h.client())
+	if all, err := adm.DescribeUserSCRAMs(patient(t)); err != nil || len(all) != 0 {
+		t.Errorf("%v %v", all, err)
+	}
+	r := kmsg.NewPtrDescribeUserSCRAMCredentialsRequest()
+	r.Users = []kmsg.DescribeUserSCRAMCredentialsRequestUser{{Name: "a"}, {Name: "b"}, {Name: "a"}}
+	got := h.raw(1, r, 0).(*kmsg.DescribeUserSCRAMCredentialsResponse)
+	if len(got.Results) != 2 || perr.Code(got.Results[0].ErrorCode) != perr.DuplicateResource || perr.Code(got.Results[1].ErrorCode) != perr.ResourceNotFound {
+		t.Errorf("%+v", got)
 	}
 }
 

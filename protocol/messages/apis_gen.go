@@ -6,64 +6,65 @@ package messages
 
 // Keys of the APIs this server speaks.
 const (
-	KeyProduce                     int16 = 0
-	KeyFetch                       int16 = 1
-	KeyListOffsets                 int16 = 2
-	KeyMetadata                    int16 = 3
-	KeyOffsetCommit                int16 = 8
-	KeyOffsetFetch                 int16 = 9
-	KeyFindCoordinator             int16 = 10
-	KeyJoinGroup                   int16 = 11
-	KeyHeartbeat                   int16 = 12
-	KeyLeaveGroup                  int16 = 13
-	KeySyncGroup                   int16 = 14
-	KeyDescribeGroups              int16 = 15
-	KeyListGroups                  int16 = 16
-	KeyApiVersions                 int16 = 18
-	KeyCreateTopics                int16 = 19
-	KeyDeleteTopics                int16 = 20
-	KeyInitProducerId              int16 = 22
-	KeyOffsetForLeaderEpoch        int16 = 23
-	KeyAddPartitionsToTxn          int16 = 24
-	KeyAddOffsetsToTxn             int16 = 25
-	KeyEndTxn                      int16 = 26
-	KeyWriteTxnMarkers             int16 = 27
-	KeyTxnOffsetCommit             int16 = 28
-	KeyDescribeAcls                int16 = 29
-	KeyCreateAcls                  int16 = 30
-	KeyDeleteAcls                  int16 = 31
-	KeyDescribeConfigs             int16 = 32
-	KeyAlterConfigs                int16 = 33
-	KeyDescribeLogDirs             int16 = 35
-	KeyCreatePartitions            int16 = 37
-	KeyDeleteGroups                int16 = 42
-	KeyElectLeaders                int16 = 43
-	KeyIncrementalAlterConfigs     int16 = 44
-	KeyAlterPartitionReassignments int16 = 45
-	KeyListPartitionReassignments  int16 = 46
-	KeyOffsetDelete                int16 = 47
-	KeyDescribeClientQuotas        int16 = 48
-	KeyAlterClientQuotas           int16 = 49
-	KeyDescribeQuorum              int16 = 55
-	KeyUpdateFeatures              int16 = 57
-	KeyDescribeCluster             int16 = 60
-	KeyDescribeProducers           int16 = 61
-	KeyDescribeTransactions        int16 = 65
-	KeyListTransactions            int16 = 66
-	KeyConsumerGroupHeartbeat      int16 = 68
-	KeyConsumerGroupDescribe       int16 = 69
-	KeyListConfigResources         int16 = 74
-	KeyDescribeTopicPartitions     int16 = 75
-	KeyAddTopicsToMirror           int16 = 95
-	KeyStopMirrorTopics            int16 = 96
-	KeyListClusterMirrors          int16 = 98
-	KeyDescribeClusterMirrors      int16 = 99
-	KeyCreateClusterMirror         int16 = 107
-	KeyRegisterMirrorSyncTopic     int16 = 108
-	KeyUnregisterMirrorSyncTopic   int16 = 109
-	KeyAlterMirrorTopicType        int16 = 110
-	KeyRecoverMirrorTopics         int16 = 111
-	KeySupersedeMirrorTopics       int16 = 112
+	KeyProduce                      int16 = 0
+	KeyFetch                        int16 = 1
+	KeyListOffsets                  int16 = 2
+	KeyMetadata                     int16 = 3
+	KeyOffsetCommit                 int16 = 8
+	KeyOffsetFetch                  int16 = 9
+	KeyFindCoordinator              int16 = 10
+	KeyJoinGroup                    int16 = 11
+	KeyHeartbeat                    int16 = 12
+	KeyLeaveGroup                   int16 = 13
+	KeySyncGroup                    int16 = 14
+	KeyDescribeGroups               int16 = 15
+	KeyListGroups                   int16 = 16
+	KeyApiVersions                  int16 = 18
+	KeyCreateTopics                 int16 = 19
+	KeyDeleteTopics                 int16 = 20
+	KeyInitProducerId               int16 = 22
+	KeyOffsetForLeaderEpoch         int16 = 23
+	KeyAddPartitionsToTxn           int16 = 24
+	KeyAddOffsetsToTxn              int16 = 25
+	KeyEndTxn                       int16 = 26
+	KeyWriteTxnMarkers              int16 = 27
+	KeyTxnOffsetCommit              int16 = 28
+	KeyDescribeAcls                 int16 = 29
+	KeyCreateAcls                   int16 = 30
+	KeyDeleteAcls                   int16 = 31
+	KeyDescribeConfigs              int16 = 32
+	KeyAlterConfigs                 int16 = 33
+	KeyDescribeLogDirs              int16 = 35
+	KeyCreatePartitions             int16 = 37
+	KeyDeleteGroups                 int16 = 42
+	KeyElectLeaders                 int16 = 43
+	KeyIncrementalAlterConfigs      int16 = 44
+	KeyAlterPartitionReassignments  int16 = 45
+	KeyListPartitionReassignments   int16 = 46
+	KeyOffsetDelete                 int16 = 47
+	KeyDescribeClientQuotas         int16 = 48
+	KeyAlterClientQuotas            int16 = 49
+	KeyDescribeUserScramCredentials int16 = 50
+	KeyDescribeQuorum               int16 = 55
+	KeyUpdateFeatures               int16 = 57
+	KeyDescribeCluster              int16 = 60
+	KeyDescribeProducers            int16 = 61
+	KeyDescribeTransactions         int16 = 65
+	KeyListTransactions             int16 = 66
+	KeyConsumerGroupHeartbeat       int16 = 68
+	KeyConsumerGroupDescribe        int16 = 69
+	KeyListConfigResources          int16 = 74
+	KeyDescribeTopicPartitions      int16 = 75
+	KeyAddTopicsToMirror            int16 = 95
+	KeyStopMirrorTopics             int16 = 96
+	KeyListClusterMirrors           int16 = 98
+	KeyDescribeClusterMirrors       int16 = 99
+	KeyCreateClusterMirror          int16 = 107
+	KeyRegisterMirrorSyncTopic      int16 = 108
+	KeyUnregisterMirrorSyncTopic    int16 = 109
+	KeyAlterMirrorTopicType         int16 = 110
+	KeyRecoverMirrorTopics          int16 = 111
+	KeySupersedeMirrorTopics        int16 = 112
 )
 
 var apis = []API{
@@ -105,6 +106,7 @@ var apis = []API{
 	{Key: KeyOffsetDelete, Name: "OffsetDelete", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyDescribeClientQuotas, Name: "DescribeClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyAlterClientQuotas, Name: "AlterClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
+	{Key: KeyDescribeUserScramCredentials, Name: "DescribeUserScramCredentials", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyDescribeQuorum, Name: "DescribeQuorum", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
