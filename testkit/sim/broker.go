@@ -27,11 +27,13 @@ type broker struct {
 	stops    int // stops and reopenings under way: replicas of theirs are still closing
 	lost     error
 	replicas map[core.PartitionID]*replica
+	retiring map[core.PartitionID][]func()
+	barred   map[core.PartitionID]core.LeaderEpoch
 	dropping map[core.PartitionID]int
 }
 
 func newBroker(p *process, id core.ReplicaID, d *disk) *broker {
-	b := &broker{id: id, home: p, disk: d, running: true, replicas: map[core.PartitionID]*replica{}, dropping: map[core.PartitionID]int{}}
+	b := &broker{id: id, home: p, disk: d, running: true, replicas: map[core.PartitionID]*replica{}, dropping: map[core.PartitionID]int{}, retiring: map[core.PartitionID][]func(){}, barred: map[core.PartitionID]core.LeaderEpoch{}}
 	b.feed = &feed{broker: b, image: image.Empty(), box: p.newMailbox("image/" + b.name())}
 	b.io = p.newMailbox("io/" + b.name())
 	p.boxes = append(p.boxes, b.feed.box, b.io)
@@ -125,18 +127,14 @@ func (b *broker) drop(id core.PartitionID) {
 		return
 	}
 	b.dropping[id]++
+	delete(b.barred, id)
 	forget := func() {
 		b.disk.drop(ledgerStream(id), func() {})
-		b.disk.drop(partitionStream(id, b.id), func() {
-			if b.dropping[id]--; b.dropping[id] == 0 {
-				delete(b.dropping, id)
-			}
-			b.feed.box.post(func() {
-				if b.feed.assigns(b.feed.image, id) && b.feed.assigns(b.home.newest, id) {
-					b.feed.bring(id)
-				}
-			})
-		})
+		b.disk.drop(partitionStream(id, b.id), func() { b.back(id) })
+	}
+	if waiting, closing := b.retiring[id]; closing {
+		b.retiring[id] = append(waiting, forget)
+		return
 	}
 	if r == nil {
 		forget()

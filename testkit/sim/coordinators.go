@@ -52,8 +52,9 @@ func (p *process) performController(f controller.Effect) {
 			b.drop(e.ID)
 		}
 	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
-	case controller.HandOver, controller.QuotasAnswered, controller.ReassignmentsAnswered:
-		panic(fmt.Sprintf("sim: nobody asks for %T here", f))
+	case controller.HandOver:
+		p.handOver(e)
+	case controller.QuotasAnswered, controller.ReassignmentsAnswered:
 	default:
 		panic(fmt.Sprintf("sim: unknown controller effect %T", f))
 	}

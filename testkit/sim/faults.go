@@ -140,6 +140,8 @@ func (f *faults) inject(p planned) {
 		f.forget(r)
 	case "wipe":
 		f.wipe(r, s)
+	case reassignKind:
+		f.reassign(r, s)
 	case "replace":
 		f.replace(r)
 	case "prefer":

@@ -123,6 +123,8 @@ func (t *tally) print(out io.Writer) {
 	row("destinations opened", t.counts.Failovers)
 	row("switchovers committed", t.counts.Switchovers)
 	row("partitions added", t.counts.Grown)
+	row("replicas moved", t.counts.Moved)
+	row("leaders handed over", t.counts.HandedOver)
 	for _, kind := range append(append(slices.Clone(Kinds), "disaster", "stop-alive"), moveKinds...) {
 		row("faults: "+kind, t.faults[kind])
 	}

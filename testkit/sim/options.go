@@ -47,7 +47,7 @@ type TopicOptions struct {
 // Kinds are the faults and the operator's actions, each drawn on or off per seed.
 var Kinds = []string{
 	"kill", "stop-broker", "poison", "slow-disk", "cut", "hole-to", "hole-from", "pause", "hold-image", "starve", "panic", "usurp", "isr-window", "clock-step",
-	"release", "alter", "grow", "hold", "forget", "wipe", "isr-removal",
+	"release", "alter", "grow", "hold", "forget", "wipe", "isr-removal", reassignKind,
 }
 
 // moveKinds are what an operator does once in a run, if at all: each is on in one seed of five.
@@ -85,9 +85,19 @@ func draw(seed uint64) Options {
 		o.Late = logUniformFloat(r, 0.003, 0.4)
 	}
 	for _, kind := range Kinds {
+		if kind == reassignKind {
+			continue
+		}
 		on, rate := chance(r, 0.5), logUniformFloat(r, 0.5, 12)
 		if on {
 			o.Rates[kind] = rate
+		}
+	}
+	// Drawn apart, so that the other seeds are what they were. Replicas need somewhere to go.
+	if moves := stream(seed, "options/reassign"); chance(moves, 0.25) {
+		o.Rates[reassignKind] = logUniformFloat(moves, 2, 12)
+		for i := range o.Brokers {
+			o.Brokers[i] += moves.IntN(2)
 		}
 	}
 	weak := stream(seed, "options/weak")

@@ -261,6 +261,12 @@ func (o *oracle) published(p *process, before *image.Image, facts []image.Fact) 
 		for _, id := range ids {
 			was, _ := before.Partition(id)
 			now, _ := p.newest.Partition(id)
+			if len(was.Removing) > 0 && len(now.Removing) == 0 {
+				o.counts.Moved += len(was.Removing)
+				if slices.Contains(was.Removing, was.Leader) {
+					o.counts.HandedOver++
+				}
+			}
 			if now.LeaderEpoch != was.LeaderEpoch {
 				o.counts.Elections++
 				o.world.say("%s: broker %d leads %s in epoch %d, ISR %v", p.site.id, now.Leader, id, now.LeaderEpoch, now.ISR)

@@ -3,6 +3,7 @@ package sim
 // Counts are what a run did.
 type Counts struct {
 	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown int
+	Moved, HandedOver                                                                                       int // replicas, leaders
 	ClaimsChecked, Compared                                                                                 int
 }
 
@@ -17,6 +18,8 @@ func (c *Counts) add(o Counts) {
 	c.Releases += o.Releases
 	c.Switchovers += o.Switchovers
 	c.Grown += o.Grown
+	c.Moved += o.Moved
+	c.HandedOver += o.HandedOver
 	c.ClaimsChecked += o.ClaimsChecked
 	c.Compared += o.Compared
 }

@@ -47,7 +47,7 @@ const (
 func newReplica(b *broker, id core.PartitionID) *replica {
 	p := b.home
 	name := partitionStream(id, b.id)
-	r := &replica{id: id, broker: b, log: b.disk.stream(name), known: p.knownOf(id), sentEpoch: core.NoEpoch, early: map[core.ReplicaID]partition.JoinLeader{}, lagging: map[core.ReplicaID]lag{},
+	r := &replica{id: id, broker: b, log: b.disk.stream(name), known: p.knownOf(id), sentEpoch: core.NoEpoch, notBefore: b.barred[id], early: map[core.ReplicaID]partition.JoinLeader{}, lagging: map[core.ReplicaID]lag{},
 		view:  partition.View{Leader: core.NoReplica, Epoch: core.NoEpoch, Adopted: core.NoEpoch},
 		gates: highwater.PublishGates{Epoch: core.NoEpoch}}
 	o := p.site.world.oracle

@@ -146,7 +146,7 @@ func (w *world) unsettled() string {
 		for _, id := range sortedTopics(p.newest.Topics) {
 			t := p.newest.Topics[id]
 			for i, part := range t.Partitions {
-				if len(part.ISR) != len(part.Replicas) {
+				if len(part.Adding)+len(part.Removing) > 0 || len(part.ISR) != len(part.Replicas) {
 					return fmt.Sprintf("%s: ISR of %s/%d is %v of %v", s.id, id, i, part.ISR, part.Replicas)
 				}
 			}
