@@ -99,6 +99,9 @@ func (c *connections) admit(n net.Conn, stop <-chan struct{}) bool {
 	c.open++
 	c.from[ip]++
 	pause := c.pace(time.Now())
+	if c.open < c.most {
+		c.signal() // two may have ended while one waited
+	}
 	c.mu.Unlock()
 	if pause <= 0 {
 		return true
@@ -135,6 +138,11 @@ func (c *connections) leave(n net.Conn) {
 		delete(c.from, ip)
 	}
 	c.mu.Unlock()
+	c.signal()
+}
+
+// signal tells one waiter, if there is one, to look again.
+func (c *connections) signal() {
 	select {
 	case c.freed <- struct{}{}:
 	default:

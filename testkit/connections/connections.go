@@ -165,8 +165,10 @@ func naming(idle bool, n int) string {
 // once is one load, with or without the idle connections.
 func (m *measurement) once(withIdle bool) (l load, err error) {
 	if withIdle {
+		before := residentOf(m.proc.PID)
 		idle, err := dialIdle(m.proc.Bootstrap(), m.Idle)
 		defer idle.close()
+		grew := residentOf(m.proc.PID) - before
 		if err != nil {
 			return l, err
 		}
@@ -176,6 +178,7 @@ func (m *measurement) once(withIdle bool) (l load, err error) {
 			}
 		}()
 		l, err = m.load(m.Length)
+		l.Grew = max(0, grew)
 		return l, err
 	}
 	return m.load(m.Length)

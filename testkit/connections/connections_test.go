@@ -9,10 +9,10 @@ import (
 
 // TestAReportIsJudged by the median of its pairs, not by its worst.
 func TestAReportIsJudged(t *testing.T) {
-	side := func(p99 float64, resident int64) load {
-		return load{Ack: distribution{P99: p99}, Read: distribution{P99: 1}, Resident: resident}
+	side := func(p99 float64, grew int64) load {
+		return load{Ack: distribution{P99: p99}, Read: distribution{P99: 1}, Grew: grew}
 	}
-	r := &report{Idle: 10, Peak: 100 << 20, Rounds: []round{{side(1, 0), side(1.5, 10<<10)}, {side(2, 0), side(9, 20<<10)}, {side(4, 50<<10), side(4, 10<<10)}}}
+	r := &report{Idle: 10, Peak: 100 << 20, Rounds: []round{{side(1, 0), side(1.5, 10<<10)}, {side(2, 0), side(9, 0)}, {side(4, 0), side(4, 0)}}}
 	r.conclude()
 	if r.AckRatio != 1.5 || r.ReadRatio != 1 || r.IdleBytes != 1<<10 {
 		t.Errorf("%+v", r)

@@ -15,7 +15,7 @@ type report struct {
 	Rounds              []round
 	AckRatio, ReadRatio float64 // of the p99 with idle connections to that without, in the median of the rounds
 	Before, Peak        int64   // resident: before any connection, and the most there ever was
-	IdleBytes           int64   // resident per idle connection, in the median of the rounds; 0 where it drowned in noise
+	IdleBytes           int64   // that clusterd grew by while they connected, for each, in the round where it was most; later ones find its memory grown
 }
 
 // round is the same load twice.
@@ -25,6 +25,7 @@ type load struct {
 	Beats     int
 	Ack, Read distribution
 	Resident  int64
+	Grew      int64 // while the idle ones connected
 }
 
 type distribution struct{ P50, P99, Max float64 }
@@ -45,14 +46,13 @@ func median(values []float64) float64 {
 }
 
 func (r *report) conclude() {
-	var acks, reads, bytes []float64
+	var acks, reads []float64
 	for _, p := range r.Rounds {
 		acks = append(acks, p.With.Ack.P99/p.Without.Ack.P99)
 		reads = append(reads, p.With.Read.P99/p.Without.Read.P99)
-		bytes = append(bytes, float64(p.With.Resident-p.Without.Resident)/float64(r.Idle))
+		r.IdleBytes = max(r.IdleBytes, p.With.Grew/int64(r.Idle))
 	}
 	r.AckRatio, r.ReadRatio = median(acks), median(reads)
-	r.IdleBytes = max(0, int64(median(bytes)))
 }
 
 func (r *report) judge(c *Command) error {
@@ -84,6 +84,10 @@ func (r *report) table() string {
 		}
 	}
 	fmt.Fprintf(&b, "p99 with idle ones / without: acks %.2f, reads %.2f\n", r.AckRatio, r.ReadRatio)
-	fmt.Fprintf(&b, "resident: %.0f MiB before, %.0f MiB at most, %.1f KiB per idle connection\n", mib(r.Before), mib(r.Peak), float64(r.IdleBytes)/1024)
+	fmt.Fprintf(&b, "resident: %.0f MiB before, %.0f MiB at most", mib(r.Before), mib(r.Peak))
+	if r.IdleBytes > 0 { // else it fitted into what was there
+		fmt.Fprintf(&b, ", %.1f KiB more for each idle connection while they came", float64(r.IdleBytes)/1024)
+	}
+	b.WriteByte('\n')
 	return b.String()
 }
