@@ -220,6 +220,9 @@ func (r ReassignmentRecord) end(p PartitionRecord, e electorate) (PartitionRecor
 	stays := func(id core.ReplicaID) bool { return slices.Contains(r.Target, id) }
 	next := p
 	next.Replicas, next.ISR, next.Lossy = slices.Clone(r.Target), filter(p.ISR, stays), filter(p.Lossy, stays)
+	if !keepOnlyInSync {
+		next.ISR = slices.Clone(r.Target)
+	}
 	if !stays(p.Leader) {
 		next.Leader = longest(next, e, next.ISR)
 	}

@@ -13,5 +13,6 @@ const (
 	fencePartitionEpoch  = true // D2: an ISR proposal made before a change is not committed after it
 	prefixProducerIDs    = true // C13, D24: ids of two clusters never meet
 	skipUsedProducerIDs  = true // C13: nor those of two lives of one cluster
+	keepOnlyInSync       = true // R12: a reassignment ends with those of its target that are in sync, and no others in the ISR
 	acceptOnlyLoss       = true // R12: no loss is accepted where an intact replica exists
 )

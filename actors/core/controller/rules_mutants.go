@@ -15,5 +15,6 @@ var (
 	fencePartitionEpoch  = rules.Kept("D2 fencePartitionEpoch")
 	prefixProducerIDs    = rules.Kept("C13 prefixProducerIDs")
 	skipUsedProducerIDs  = rules.Kept("C13 skipUsedProducerIDs")
+	keepOnlyInSync       = rules.Kept("R12 keepOnlyInSync")
 	acceptOnlyLoss       = rules.Kept("R12 acceptOnlyLoss")
 )
