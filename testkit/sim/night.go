@@ -125,7 +125,7 @@ func (t *tally) print(out io.Writer) {
 	row("partitions added", t.counts.Grown)
 	row("replicas moved", t.counts.Moved)
 	row("leaders handed over", t.counts.HandedOver)
-	for _, kind := range append(append(slices.Clone(Kinds), "disaster", "stop-alive"), moveKinds...) {
+	for _, kind := range append(append(slices.Clone(Kinds), "disaster", "stop-alive", "prefer"), moveKinds...) {
 		row("faults: "+kind, t.faults[kind])
 	}
 	row("runs played twice", t.twice)

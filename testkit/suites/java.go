@@ -50,7 +50,7 @@ type use struct {
 }
 
 // patience with one tool.
-const toolPatience = 90 * time.Second
+const toolPatience = 4 * time.Minute
 
 func (u use) play(ctx context.Context, kafka jvm.Home, site Site) Case {
 	began := time.Now()

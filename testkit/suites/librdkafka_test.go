@@ -43,6 +43,9 @@ _TEST(9999_elsewhere, 0)`
 			t.Errorf("%q: got %+v", line, got)
 		}
 	}
+	if local, _ := rdCase("| 0004_conf | SKIPPED | 0.000s | Filtered due to negative test flags"); !rdOther(local) {
+		t.Error("a local test counts as one that was skipped")
+	}
 	if _, ok := rdCase("| <MAIN>          |     PASSED |   0.201s |"); ok {
 		t.Error("the whole run was taken for a test")
 	}
