@@ -30,7 +30,7 @@
 //	AddOffsetsToTxn             25  0-4       kmsg   25_add_offsets_to_txn.go
 //	EndTxn                      26  0-5       kmsg   26_end_txn.go
 //	WriteTxnMarkers             27  1-2       kmsg   27_write_txn_markers.go
-//	TxnOffsetCommit             28  0-5       kmsg   28_txn_offset_commit.go
+//	TxnOffsetCommit             28  0-6       kmsg   28_txn_offset_commit.go
 //	DescribeAcls                29  1-3       kmsg   29_describe_acls.go
 //	CreateAcls                  30  1-3       kmsg   30_create_acls.go
 //	DeleteAcls                  31  1-3       kmsg   31_delete_acls.go

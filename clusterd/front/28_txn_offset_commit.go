@@ -11,9 +11,9 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// TxnOffsetCommit v0–5, asked of the group's coordinator. v2 brings leader epochs, v3 is flexible and names the member,
-// v4 TRANSACTION_ABORTABLE, v5 adds the group to the transaction by itself. The offsets are stored while the answer
-// of the transaction's coordinator is given, so they are ahead of its end.
+// TxnOffsetCommit v0–6, asked of the group's coordinator. v2 brings leader epochs, v3 is flexible and names the member,
+// v4 TRANSACTION_ABORTABLE, v5 adds the group to the transaction by itself, v6 names topics by id. The offsets are stored
+// while the answer of the transaction's coordinator is given, so they are ahead of its end.
 
 func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *Slot) {
 	img := f.broker.Image()
@@ -24,12 +24,16 @@ func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *
 	cmd := group.TxnOffsetCommit{Group: r.Group, ProducerID: r.ProducerID, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID}
 	var places []*int16 // of cmd.Offsets
 	for _, rt := range r.Topics {
-		topic, unknown := findTopic(img, rt.Topic, rt.TopicID, false)
-		out := kmsg.TxnOffsetCommitResponseTopic{Topic: rt.Topic, Partitions: make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(rt.Partitions))}
+		topic, unknown := findTopic(img, rt.Topic, rt.TopicID, r.Version >= 6)
+		out := kmsg.TxnOffsetCommitResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID, Partitions: make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(rt.Partitions))}
 		for i, rp := range rt.Partitions {
 			at := &out.Partitions[i]
 			at.Partition = rp.Partition
-			if unknown != perr.None || !hasPartition(topic, rp.Partition) {
+			switch {
+			case unknown != perr.None:
+				at.ErrorCode = int16(unknown)
+				continue
+			case !hasPartition(topic, rp.Partition):
 				at.ErrorCode = int16(perr.UnknownTopicOrPartition)
 				continue
 			}

@@ -90,7 +90,7 @@ var apis = []API{
 	{Key: KeyAddOffsetsToTxn, Name: "AddOffsetsToTxn", Min: 0, Max: 4, ShownMin: 0, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyEndTxn, Name: "EndTxn", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyWriteTxnMarkers, Name: "WriteTxnMarkers", Min: 1, Max: 2, ShownMin: 1, ShownMax: 2, Advertised: true, Own: false},
-	{Key: KeyTxnOffsetCommit, Name: "TxnOffsetCommit", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
+	{Key: KeyTxnOffsetCommit, Name: "TxnOffsetCommit", Min: 0, Max: 6, ShownMin: 0, ShownMax: 6, Advertised: true, Own: false},
 	{Key: KeyDescribeAcls, Name: "DescribeAcls", Min: 1, Max: 3, ShownMin: 1, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyCreateAcls, Name: "CreateAcls", Min: 1, Max: 3, ShownMin: 1, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyDeleteAcls, Name: "DeleteAcls", Min: 1, Max: 3, ShownMin: 1, ShownMax: 3, Advertised: true, Own: false},
