@@ -254,6 +254,14 @@ func (c *Config) Int(name string, def int64) int64 {
 	return n
 }
 
+// Word is a setting that is one of a few words, which Check has seen to.
+func (c *Config) Word(name, def string) string {
+	if text, set := c.Set[name]; set {
+		return text
+	}
+	return def
+}
+
 // DrawClusterID makes the name of a cluster that was given none: 22 characters.
 func DrawClusterID() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -204,6 +204,7 @@ func groupSettings(c config.Config) group.Settings {
 	s.MinHeartbeatMs = c.Int("group.consumer.min.heartbeat.interval.ms", s.MinHeartbeatMs)
 	s.MaxHeartbeatMs = c.Int("group.consumer.max.heartbeat.interval.ms", s.MaxHeartbeatMs)
 	s.ConsumerMaxSize = int32(c.Int("group.consumer.max.size", int64(s.ConsumerMaxSize)))
+	s.Migration = group.Migrations[c.Word("group.consumer.migration.policy", "bidirectional")]
 	s.MaxSize = int32(c.Int("group.max.size", int64(s.MaxSize)))
 	s.MaxMetadataBytes = int32(c.Int("offset.metadata.max.bytes", int64(s.MaxMetadataBytes)))
 	s.RetentionMs = c.Int("offsets.retention.minutes", s.RetentionMs/60_000) * 60_000

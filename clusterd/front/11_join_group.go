@@ -23,6 +23,7 @@ func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
 		ProtocolType:       r.ProtocolType,
 		SessionTimeoutMs:   int64(r.SessionTimeoutMillis),
 		RebalanceTimeoutMs: int64(r.RebalanceTimeoutMillis),
+		Image:              f.broker.Image(),
 	}
 	if r.Version == 0 {
 		cmd.RebalanceTimeoutMs = cmd.SessionTimeoutMs

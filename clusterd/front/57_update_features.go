@@ -12,7 +12,7 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// UpdateFeatures v0–2: finalizes mirror.version, mirror.sync.version and transaction.version. v1 brings the kind of the update and dry
+// UpdateFeatures v0–2: finalizes group.version, mirror.version, mirror.sync.version and transaction.version. v1 brings the kind of the update and dry
 // runs, v2 answers for all features at once. A level of 0 turns a feature off.
 
 // What an update may do, since v1.

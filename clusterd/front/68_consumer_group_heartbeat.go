@@ -13,6 +13,12 @@ import (
 // ConsumerGroupHeartbeat v0–1 (KIP-848). In v0 the coordinator makes the id of a member that has none, v1 brings
 // patterns and wants ids that clients made.
 func (f *Front) consumerGroupHeartbeat(r *kmsg.ConsumerGroupHeartbeatRequest, from Client, slot *Slot) {
+	if f.finalized(f.broker.Image(), "group.version") < 1 {
+		resp := r.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.UnsupportedVersion), text("the consumer protocol is off here: group.version is 0")
+		slot.Reply(resp)
+		return
+	}
 	cmd := group.ConsumerBeat{
 		Group: r.Group, MemberID: r.MemberID, Epoch: r.MemberEpoch, InstanceID: r.InstanceID, RackID: r.RackID,
 		RebalanceMs: int64(r.RebalanceTimeoutMillis), Topics: r.SubscribedTopicNames, Assignor: r.ServerAssignor,

@@ -10,9 +10,11 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// consumerMember is the type of a member that speaks the consumer protocol (ConsumerGroupDescribe v1). No other can be in
-// such a group here.
-const consumerMember int8 = 1
+// Types of members (ConsumerGroupDescribe v1), by the protocol that they speak.
+const (
+	classicMember  int8 = 0
+	consumerMember int8 = 1
+)
 
 // ConsumerGroupDescribe v0–1 (KIP-848). A group of the classic protocol is not found: tools ask DescribeGroups then.
 func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Client, slot *Slot) {
@@ -44,7 +46,9 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Cl
 				at.MemberID, at.InstanceID, at.RackID, at.MemberEpoch = m.Said.Member, m.Said.Instance, m.Said.Rack, m.Epoch
 				at.ClientID, at.ClientHost, at.SubscribedTopics, at.SubscribedTopicRegex = m.Said.ClientID, m.Said.ClientHost, m.Said.Topics, text(m.Said.Regex)
 				at.Assignment, at.TargetAssignment = named(img, m.Assigned), named(img, m.Target)
-				at.MemberType = consumerMember
+				if at.MemberType = consumerMember; len(m.Said.Protocols) > 0 {
+					at.MemberType = classicMember
+				}
 				out.Members = append(out.Members, at)
 			}
 		})

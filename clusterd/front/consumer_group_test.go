@@ -101,8 +101,8 @@ func TestPatternsFindNewTopics(t *testing.T) {
 	wantEqual(t, "the new topic", poll(t, c, 1), []string{"two-0"})
 }
 
-// TestKindsOfGroupsDoNotMix: a group with members keeps its protocol, and tools see which it is.
-func TestKindsOfGroupsDoNotMix(t *testing.T) {
+// TestKindsOfGroupsAreToldApart by tools, and what cannot be understood does not change a group's kind.
+func TestKindsOfGroupsAreToldApart(t *testing.T) {
 	h := newHouse(t, 1)
 	h.create("t", 1, 1, nil)
 	h.member("classic")
@@ -113,13 +113,13 @@ func TestKindsOfGroupsDoNotMix(t *testing.T) {
 		t.Errorf("listed: %+v %v", listed, err)
 	}
 	beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
-	beat.Group, beat.MemberID, beat.RebalanceTimeoutMillis, beat.SubscribedTopicNames = "classic", "m", 1000, []string{"t"}
+	beat.Group, beat.MemberID, beat.MemberEpoch = "classic", "m", 3
 	beat.Topics = []kmsg.ConsumerGroupHeartbeatRequestTopic{}
 	if code := perr.Code(h.raw(1, beat, 1).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode); code != perr.GroupIdNotFound {
 		t.Errorf("a heartbeat to a classic group: %s", code)
 	}
 	join := kmsg.NewPtrJoinGroupRequest()
-	h.makeOrdinary(join)
+	h.makeOrdinary(join) // without a subscription
 	join.Group = "consumer"
 	if code := perr.Code(h.raw(1, join, 9).(*kmsg.JoinGroupResponse).ErrorCode); code != perr.InconsistentGroupProtocol {
 		t.Errorf("a join to a consumer group: %s", code)

@@ -10,6 +10,7 @@ import (
 
 // Features this cluster knows, with levels from 0 to Highest. One that needs another is off while that is off.
 var Features = []Feature{
+	{Name: "group.version", Highest: image.HighestFeature("group.version")},
 	{Name: "mirror.sync.version", Needs: "mirror.version", Highest: image.HighestFeature("mirror.sync.version"), Unstable: true},
 	{Name: "mirror.version", Highest: image.HighestFeature("mirror.version"), Unstable: true},
 	{Name: "transaction.version", Highest: image.HighestFeature("transaction.version")},
@@ -55,7 +56,7 @@ func (s *State) updateFeatures(c UpdateFeatures) outcome {
 		known, some := feature(u.Feature)
 		switch {
 		case !some:
-			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are mirror.sync.version, mirror.version and transaction.version", u.Feature)
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are group.version, mirror.sync.version, mirror.version and transaction.version", u.Feature)
 		case twice:
 			r.Code, r.Text = perr.InvalidRequest, fmt.Sprintf("feature %s is named twice", u.Feature)
 		case u.Level < 0 || u.Level > known.Highest:

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,30 +54,49 @@ func (b *beat) event(e Event) { b.out.Events = append(b.out.Events, e) }
 func (b *beat) live() {
 	m, old, code, text := b.member()
 	if code != 0 {
+		b.out = outcome{}
 		b.refuse(code, text)
 		return
 	}
+	before, after, code, text := b.step(m, old, b.req.MemberID, b.update)
+	if code != 0 {
+		b.out = outcome{}
+		b.refuse(code, text)
+		return
+	}
+	b.hear(after, b.s.session(b.req.Group), b.deadline(before, after))
+	// Whoever comes with the epoch before has missed an answer.
+	full := b.req.Epoch == joining || b.req.Epoch != before.epoch || b.req.RebalanceMs >= 0 && (b.req.Topics != nil || b.req.Regex != nil) && b.req.Owned != nil
+	_, every := b.s.settings.of(b.s.configs[b.req.Group])
+	reply := ConsumerBeaten{Ref: b.req.Ref, MemberID: after.said.Member, Epoch: after.epoch, HeartbeatMs: every}
+	if full || !after.assigned.Equal(before.assigned) {
+		reply.Assignment, reply.Assigned = after.assigned, true
+	}
+	answer(&b.out, reply)
+}
+
+// step takes over what a member says, in either protocol, and moves it one step towards its target. m is nil for a new
+// member; old is the id of the static member whose place it takes. On a refusal the events so far do not count.
+func (b *beat) step(m *consumer, old, id string, said func(ConsumerRecord) ConsumerRecord) (before *consumer, after consumer, code perr.Code, text string) {
 	joined := m == nil
 	if joined {
-		m = &consumer{said: ConsumerRecord{Member: b.req.MemberID}}
+		m = &consumer{said: ConsumerRecord{Member: id}}
 	}
 	if old != "" {
 		b.event(StaticConsumerReplaced{Group: b.req.Group, Old: old, New: m.said.Member})
 	}
 	next := *m
-	next.said = b.update(m.said)
+	next.said = said(m.said)
 	moved := joined || next.said.Regex != m.said.Regex || !slices.Equal(next.said.Topics, m.said.Topics)
 	if joined || !sameRecord(next.said, m.said) {
 		if code, text := b.tooMuch(&next, m, joined); code != 0 {
-			b.out.Events = nil
-			b.refuse(code, text)
-			return
+			return m, next, code, text
 		}
 		b.event(ConsumerChanged{Group: b.req.Group, Consumer: next.said})
 	}
 	epoch, topics := b.raise(&next, old, moved)
 	target, targetEpoch := b.retarget(&next, old, epoch, topics)
-	after := next.reconcile(targetEpoch, target, b.req.Owned, func(p core.PartitionID) bool {
+	after = next.reconcile(targetEpoch, target, b.req.Owned, func(p core.PartitionID) bool {
 		owner, held := b.g.owners[p]
 		return !held || owner == next.said.Member || owner == old
 	})
@@ -84,26 +104,24 @@ func (b *beat) live() {
 		b.event(ConsumerReconciled{Group: b.req.Group, Member: after.said.Member, Epoch: after.epoch, Previous: after.previous,
 			Stage: int8(after.stage), Assigned: records(after.assigned), Revoking: records(after.revoking)})
 	}
-	seen := ConsumerHeard{Group: b.req.Group, Member: after.said.Member, Session: b.now.Mono + b.s.session(b.req.Group), Rebalance: b.deadline(m, after)}
+	return m, after, 0, ""
+}
+
+// hear begins a session of so many ns, and says until when (mono ns) the member has to do what it was told to; 0: nothing.
+func (b *beat) hear(m consumer, sessionNs, rebalance int64) {
+	seen := ConsumerHeard{Group: b.req.Group, Member: m.said.Member, Session: b.now.Mono + sessionNs, Rebalance: rebalance}
 	b.event(seen)
 	first := seen.Session
 	if seen.Rebalance > 0 {
 		first = min(first, seen.Rebalance)
 	}
 	b.s.arm(&b.out, first)
-	// Whoever comes with the epoch before has missed an answer.
-	full := b.req.Epoch == joining || b.req.Epoch != m.epoch || b.req.RebalanceMs >= 0 && (b.req.Topics != nil || b.req.Regex != nil) && b.req.Owned != nil
-	_, every := b.s.settings.of(b.s.configs[b.req.Group])
-	reply := ConsumerBeaten{Ref: b.req.Ref, MemberID: after.said.Member, Epoch: after.epoch, HeartbeatMs: every}
-	if full || !after.assigned.Equal(m.assigned) {
-		reply.Assignment, reply.Assigned = after.assigned, true
-	}
-	answer(&b.out, reply)
 }
 
 // update takes over what the member says; what it leaves out stays.
 func (b *beat) update(r ConsumerRecord) ConsumerRecord {
 	r.ClientID, r.ClientHost = b.req.ClientID, b.req.ClientHost
+	r.SessionMs, r.Protocols = 0, nil // whatever it spoke before, this is the consumer protocol
 	if b.req.InstanceID != nil {
 		r.Instance = b.req.InstanceID
 	}
@@ -131,7 +149,8 @@ func (b *beat) update(r ConsumerRecord) ConsumerRecord {
 func sameRecord(a, b ConsumerRecord) bool {
 	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 	return same(a.Instance, b.Instance) && same(a.Rack, b.Rack) && a.ClientID == b.ClientID && a.ClientHost == b.ClientHost &&
-		a.RebalanceMs == b.RebalanceMs && slices.Equal(a.Topics, b.Topics) && a.Regex == b.Regex && a.Assignor == b.Assignor
+		a.RebalanceMs == b.RebalanceMs && slices.Equal(a.Topics, b.Topics) && a.Regex == b.Regex && a.Assignor == b.Assignor &&
+		a.SessionMs == b.SessionMs && slices.EqualFunc(a.Protocols, b.Protocols, func(a, b ProtocolRecord) bool { return a.Name == b.Name && bytes.Equal(a.Metadata, b.Metadata) })
 }
 
 // with lists the members as they are once this heartbeat is applied; old is the id whose place the member takes.

@@ -30,6 +30,7 @@ type Settings struct {
 	MinHeartbeatMs       int64
 	MaxHeartbeatMs       int64
 	ConsumerMaxSize      int32 // group.consumer.max.size; 0: unlimited
+	Migration            Migration
 	MaxMetadataBytes     int32 // offset.metadata.max.bytes
 	MaxMemberBytes       int32 // lockstep.group.member.max.bytes: names and metadata of one member's protocols
 	RetentionMs          int64 // offsets.retention.minutes
@@ -41,7 +42,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{InitialDelayMs: 3_000, MinSessionMs: 6_000, MaxSessionMs: 1_800_000, MaxMetadataBytes: 4096,
 		ConsumerSessionMs: 45_000, HeartbeatMs: 5_000, MinConsumerSessionMs: 45_000, MaxConsumerSessionMs: 60_000, MinHeartbeatMs: 5_000, MaxHeartbeatMs: 15_000,
-		RetentionMs: 7 * 24 * 3_600_000, RetentionCheckMs: 600_000, MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
+		Migration: Bidirectional, RetentionMs: 7 * 24 * 3_600_000, RetentionCheckMs: 600_000, MaxMemberBytes: 1 << 20, MaxShardBytes: 32 << 20}
 }
 
 // JoinGroup asks for a place in the next generation. Answered by Joined, at once or when the round of
@@ -65,6 +66,8 @@ type JoinGroup struct {
 	Protocols          []Protocol // in order of preference
 	SessionTimeoutMs   int64
 	RebalanceTimeoutMs int64 // v0: the session time-out
+	// Image is of the broker that was asked; a group that has members of the consumer protocol looks topics up in it.
+	Image *image.Image
 }
 
 // Protocol is one assignor a member supports, with its subscription.

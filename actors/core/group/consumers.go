@@ -171,6 +171,9 @@ func (m *consumer) bytes() int64 {
 	for _, t := range r.Topics {
 		n += 16 + len(t)
 	}
+	for _, p := range r.Protocols {
+		n += len(p.Name) + len(p.Metadata)
+	}
 	return int64(n)
 }
 

@@ -30,21 +30,27 @@ func (b *beat) leave() {
 		b.event(seen)
 		b.s.arm(&b.out, seen.Session)
 	} else {
-		b.out.Events = append(b.out.Events, b.s.removeConsumers(b.req.Group, []string{m.said.Member}, b.now)...)
+		events, at := b.s.removeConsumers(b.req.Group, []string{m.said.Member}, b.now)
+		b.out.Events = append(b.out.Events, events...)
+		b.s.arm(&b.out, at)
 	}
 	answer(&b.out, ConsumerBeaten{Ref: b.req.Ref, MemberID: m.said.Member, Epoch: b.req.Epoch})
 }
 
-// removeConsumers takes members out. The targets are made anew by the next heartbeat of whoever stays.
-func (s *State) removeConsumers(group string, gone []string, now core.Now) []Event {
+// removeConsumers takes members out. The targets are made anew by the next request of whoever stays. When only classic
+// members stay, the group becomes a classic one, if it may: then at (mono ns) is when it must be looked at.
+func (s *State) removeConsumers(group string, gone []string, now core.Now) (events []Event, at int64) {
 	g := s.groups[group].consumers
-	var events []Event
 	leaves := among(gone)
 	for _, id := range gone {
 		events = append(events, ConsumerRemoved{Group: group, Member: id})
 	}
 	left := slices.DeleteFunc(g.inOrder(), func(m *consumer) bool { return leaves(m.said.Member) })
-	return append(events, GroupEpochRaised{Group: group, Epoch: g.epoch + 1, Topics: topicRecords(subscriptionsOf(left).rest(g.topics)), Age: s.ageAt(now)})
+	if s.downgradable(left) {
+		more, at := s.downgrade(group, g, left, now)
+		return append(events, more...), at
+	}
+	return append(events, GroupEpochRaised{Group: group, Epoch: g.epoch + 1, Topics: topicRecords(subscriptionsOf(left).rest(g.topics)), Age: s.ageAt(now)}), 0
 }
 
 // earliest is the first instant at which a member of a group must have been heard or have given up what it is to;
@@ -66,7 +72,7 @@ func (b *beats) earliestAfter(now int64) int64 {
 
 // overdue removes the members of a group that were not heard for a session, or did not give up in time what others wait
 // for.
-func (s *State) overdue(group string, now core.Now) []Event {
+func (s *State) overdue(group string, now core.Now) (events []Event, at int64) {
 	b := s.beats[group]
 	var gone []string
 	for _, id := range slices.Sorted(maps.Keys(b.session)) {
@@ -76,7 +82,7 @@ func (s *State) overdue(group string, now core.Now) []Event {
 		}
 	}
 	if len(gone) == 0 {
-		return nil
+		return nil, 0
 	}
 	return s.removeConsumers(group, gone, now)
 }
@@ -89,6 +95,9 @@ func (s *State) resumeConsumers(group string, now core.Now, settings Settings) (
 			continue
 		}
 		seen := ConsumerHeard{Group: group, Member: m.said.Member, Session: now.Mono + session*ms}
+		if m.classic() {
+			seen.Session = now.Mono + m.said.SessionMs*ms
+		}
 		at := seen.Session
 		if m.stage == unrevoked {
 			seen.Rebalance = now.Mono + m.said.RebalanceMs*ms

@@ -14,12 +14,24 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case Resume:
 		return s.resume(c, now)
 	case JoinGroup:
+		if s.hasConsumers(c.Group) {
+			return s.joinAsClassic(c, now)
+		}
 		return s.turn(c.Group, now, func(t *turn) { t.join(c) })
 	case SyncGroup:
+		if s.hasConsumers(c.Group) {
+			return s.syncAsClassic(c, now)
+		}
 		return s.turn(c.Group, now, func(t *turn) { t.sync(c) })
 	case Heartbeat:
+		if s.hasConsumers(c.Group) {
+			return s.beatAsClassic(c, now)
+		}
 		return s.heartbeat(c, now)
 	case LeaveGroup:
+		if s.hasConsumers(c.Group) {
+			return s.leaveAsClassic(c, now)
+		}
 		return s.turn(c.Group, now, func(t *turn) { t.leave(c) })
 	case OffsetCommit:
 		return s.commit(c, now)
@@ -58,15 +70,14 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 // group's live part in one volatile event, after the durable ones that it led to.
 type turn struct {
 	*live
-	group     string
-	now       int64
-	age       int64 // of the shard
-	known     bool  // the group exists
-	consumers bool  // it has members of the consumer protocol
-	held      int64
-	kept      int64
-	settings  Settings
-	out       outcome
+	group    string
+	now      int64
+	age      int64 // of the shard
+	known    bool  // the group exists
+	held     int64
+	kept     int64
+	settings Settings
+	out      outcome
 }
 
 func (s *State) turn(group string, now core.Now, do func(*turn)) outcome {
@@ -79,7 +90,7 @@ func (s *State) turn(group string, now core.Now, do func(*turn)) outcome {
 
 func (s *State) begin(group string, now core.Now) *turn {
 	return &turn{live: s.current(group, now.Mono), group: group, now: now.Mono, age: s.ageAt(now), settings: s.settings, held: s.held, kept: s.kept,
-		known: s.known(group), consumers: s.hasConsumers(group)}
+		known: s.known(group)}
 }
 
 func (t *turn) end() {
@@ -162,8 +173,11 @@ func (s *State) tick(now core.Now) outcome {
 	for _, name := range slices.Sorted(maps.Keys(s.beats)) {
 		at := s.beats[name].earliest()
 		if at != 0 && at <= now.Mono {
-			out.Events = append(out.Events, s.overdue(name, now)...)
-			at = s.beats[name].earliestAfter(now.Mono)
+			events, next := s.overdue(name, now)
+			out.Events = append(out.Events, events...)
+			if at = s.beats[name].earliestAfter(now.Mono); next != 0 && (at == 0 || next < at) {
+				at = next
+			}
 		}
 		if at != 0 && (first == 0 || at < first) {
 			first = at

@@ -782,6 +782,10 @@ type ConsumerRecord struct {
 	Regex string
 	// The assignor it wants; empty: any.
 	Assignor string
+	// Session time-out of a member that speaks the classic protocol.
+	SessionMs int64
+	// What such a member supports, in order of preference; none: it speaks the consumer protocol.
+	Protocols []ProtocolRecord
 }
 
 // Default sets every field to its default.
@@ -802,6 +806,15 @@ func (m *ConsumerRecord) appendTo(b []byte, version int16, flexible bool) []byte
 	}
 	b = wire.AppendString(b, m.Regex, flexible)
 	b = wire.AppendString(b, m.Assignor, flexible)
+	if version >= 5 {
+		b = wire.AppendInt64(b, m.SessionMs)
+	}
+	if version >= 5 {
+		b = wire.AppendArrayLen(b, len(m.Protocols), flexible)
+		for i := range m.Protocols {
+			b = m.Protocols[i].appendTo(b, version, flexible)
+		}
+	}
 	if flexible {
 		b = append(b, 0)
 	}
@@ -824,6 +837,17 @@ func (m *ConsumerRecord) readFrom(r *wire.Reader, version int16, flexible bool) 
 	}
 	m.Regex = r.String(flexible)
 	m.Assignor = r.String(flexible)
+	if version >= 5 {
+		m.SessionMs = r.Int64()
+	}
+	if version >= 5 {
+		if n := r.ArrayLen(flexible, 3); n > 0 {
+			m.Protocols = make([]ProtocolRecord, n)
+			for i := range m.Protocols {
+				m.Protocols[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -1494,7 +1518,7 @@ func EncodeEvent(e DurableEvent) []byte {
 	case TxnOffsetsSettled:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 291), 0), 0, true)
 	case ConsumerChanged:
-		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 276), 0), 0, true)
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 276), 5), 5, true)
 	case StaticConsumerReplaced:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 277), 0), 0, true)
 	case ConsumerRemoved:
@@ -1551,7 +1575,7 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e TxnOffsetsSettled
 		e.readFrom(&r, version, true)
 		out = e
-	case id == 276 && version >= 0 && version <= 0: // ConsumerChanged
+	case id == 276 && version >= 0 && version <= 5: // ConsumerChanged
 		var e ConsumerChanged
 		e.readFrom(&r, version, true)
 		out = e
@@ -1590,14 +1614,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 4), 4, true)
+	return m.appendTo(wire.AppendInt16(b, 5), 5, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 4) {
+	if r.Err() == nil && (version < 0 || version > 5) {
 		return fmt.Errorf("group: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

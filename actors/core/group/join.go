@@ -19,8 +19,6 @@ func (t *turn) join(c JoinGroup) {
 	case c.SessionTimeoutMs < t.settings.MinSessionMs || c.SessionTimeoutMs > t.settings.MaxSessionMs:
 		refuse(perr.InvalidSessionTimeout, fmt.Sprintf("session timeout %d ms is outside group.min.session.timeout.ms=%d to group.max.session.timeout.ms=%d",
 			c.SessionTimeoutMs, t.settings.MinSessionMs, t.settings.MaxSessionMs))
-	case t.consumers:
-		refuse(perr.InconsistentGroupProtocol, fmt.Sprintf("group %s has members of the consumer protocol", c.Group))
 	case !t.known && c.MemberID != "":
 		refuse(perr.UnknownMemberId, "")
 	case t.full(c):

@@ -46,19 +46,23 @@ func (b *beat) check() (perr.Code, string) {
 	return b.checkKind()
 }
 
-// checkKind: a group of the classic protocol with members stays one. Kafka with group.consumer.migration.policy=disabled
-// answers so; there is no online change of protocol here.
+// checkKind: a group of the classic protocol with members becomes one of the consumer protocol with its first member that
+// speaks it, if it may.
 func (b *beat) checkKind() (perr.Code, string) {
-	hard := b.s.groups[b.req.Group]
-	if hard != nil && hard.consumers != nil && b.s.live[b.req.Group] == nil {
+	if b.s.isConsumers(b.req.Group) {
 		return 0, ""
 	}
+	known := b.s.known(b.req.Group)
 	switch {
-	case !b.s.known(b.req.Group) && b.req.Epoch != joining:
+	case !known && b.req.Epoch != joining:
 		return perr.GroupIdNotFound, fmt.Sprintf("Group %s not found.", b.req.Group)
-	case b.s.known(b.req.Group) && (b.req.Epoch != joining || b.s.current(b.req.Group, b.now.Mono).phase != Empty):
+	case known && b.req.Epoch != joining:
 		return perr.GroupIdNotFound, fmt.Sprintf("Group %s is not a consumer group.", b.req.Group)
-	case b.s.live[b.req.Group] != nil: // ids that were only handed out
+	}
+	if l := b.s.current(b.req.Group, b.now.Mono); l.phase != Empty {
+		return b.upgrade(l)
+	}
+	if b.s.live[b.req.Group] != nil { // ids that were only handed out
 		b.event(MembershipChanged{Group: b.req.Group})
 	}
 	return 0, ""
@@ -95,7 +99,7 @@ func (b *beat) static() (m *consumer, old string, code perr.Code, text string) {
 	case b.req.Epoch != joining:
 		code, text = b.fence(m)
 		return m, "", code, text
-	case m.epoch != away:
+	case m.epoch != away && !m.classic(): // of a classic member nobody hears that it leaves to come back
 		return nil, "", perr.UnreleasedInstanceId, fmt.Sprintf("Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.",
 			b.req.MemberID, *b.req.InstanceID, m.said.Member)
 	}
@@ -133,6 +137,8 @@ func (g *consumers) checkCommit(member string, epoch int32) perr.Code {
 	switch {
 	case m == nil:
 		return perr.UnknownMemberId
+	case fenceMemberEpochs && m.epoch != epoch && m.classic():
+		return perr.IllegalGeneration
 	case fenceMemberEpochs && m.epoch != epoch:
 		return perr.StaleMemberEpoch
 	}

@@ -61,7 +61,7 @@ func (s *State) checkCommit(c OffsetCommit, now int64) perr.Code {
 		switch g := hard.consumers; {
 		case c.Generation < 0 && len(g.members) == 0:
 			return 0
-		case g.members[c.MemberID] != nil && !c.KnowsGroupNotFound:
+		case g.members[c.MemberID] != nil && !g.members[c.MemberID].classic() && !c.KnowsGroupNotFound:
 			return perr.UnsupportedVersion // epochs have no meaning before v9
 		default:
 			return g.checkCommit(c.MemberID, c.Generation)

@@ -119,6 +119,7 @@ func (s *script) line(line string) []Effect {
 	if words[0] == "settings" {
 		s.settings.InitialDelayMs, s.settings.MaxSize = a.num("delay", 0), int32(a.num("max", 0))
 		s.settings.ConsumerMaxSize = s.settings.MaxSize
+		s.settings.Migration = Migrations[a.or("policy", "bidirectional")]
 		s.settings.RetentionMs, s.settings.RetentionCheckMs = a.num("retention", 604_800_000), a.num("check", 600_000)
 		return s.do(Resume{Settings: s.settings})
 	}
@@ -130,18 +131,42 @@ func (s *script) line(line string) []Effect {
 	return s.do(s.command(words[0], core.RequestID(len(s.refs)-1), words[1], a))
 }
 
-// subscription makes "topics=a+b" the subscription that consumers send, and leaves everything else as it is.
+// subscription makes "topics=a+b" the subscription that consumers send, "topics=a+b|a/0+b/1" one with what they have,
+// and leaves everything else as it is.
 func subscription(text string) []byte {
 	list, is := strings.CutPrefix(text, "topics=")
 	if !is {
 		return []byte(text)
 	}
+	list, owned, _ := strings.Cut(list, "|")
 	names := strings.Split(list, "+")
 	b := binary.BigEndian.AppendUint32([]byte{0, 3}, uint32(len(names)))
 	for _, n := range names {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(n))), n...)
 	}
-	return append(b, 0xff, 0xff, 0xff, 0xff)
+	b = append(b, 0xff, 0xff, 0xff, 0xff)
+	return append(b, partitionsByName(owned)...)
+}
+
+// partitionsByName writes "a/0+b/1" as subscriptions and assignments have it.
+func partitionsByName(text string) []byte {
+	set := map[string][]int32{}
+	for _, o := range strings.FieldsFunc(text, func(r rune) bool { return r == '+' }) {
+		topic, p, _ := strings.Cut(o, "/")
+		n, _ := strconv.Atoi(p)
+		set[topic] = append(set[topic], int32(n))
+	}
+	whole := writeAssignment(3, set)
+	return whole[2 : len(whole)-4]
+}
+
+// given makes "has=a/0+b/1" an assignment that consumers read, and leaves everything else as it is.
+func given(text string) []byte {
+	owned, is := strings.CutPrefix(text, "has=")
+	if !is {
+		return []byte(text)
+	}
+	return append(append([]byte{0, 3}, partitionsByName(owned)...), 0xff, 0xff, 0xff, 0xff)
 }
 
 func (s *script) command(verb string, ref core.RequestID, name string, a args) Command {
@@ -150,7 +175,7 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 	case "join":
 		c := JoinGroup{Ref: ref, Group: group, MemberID: a["member"], NewMemberID: a.or("new", name), InstanceID: a.optional("inst"),
 			ClientID: "c-" + name, ClientHost: "/127.0.0.1", ProtocolType: a.or("type", "consumer"),
-			SessionTimeoutMs: a.num("session", 10_000), RebalanceTimeoutMs: a.num("rebalance", 60_000)}
+			SessionTimeoutMs: a.num("session", 10_000), RebalanceTimeoutMs: a.num("rebalance", 60_000), Image: s.image}
 		_, c.NeedsKnownID = a["v4"]
 		_, c.SkipsAssignment = a["v9"]
 		for p := range strings.SplitSeq(a.or("proto", "range"), ",") {
@@ -162,8 +187,8 @@ func (s *script) command(verb string, ref core.RequestID, name string, a args) C
 		c := SyncGroup{Ref: ref, Group: group, Generation: gen, MemberID: a["member"], InstanceID: a.optional("inst"),
 			Protocol: a.optional("proto"), ProtocolType: a.optional("type")}
 		for p := range strings.SplitSeq(a["give"], ",") {
-			if id, data, given := strings.Cut(p, ":"); given {
-				c.Assignments = append(c.Assignments, Assignment{id, []byte(data)})
+			if id, data, some := strings.Cut(p, ":"); some {
+				c.Assignments = append(c.Assignments, Assignment{id, given(data)})
 			}
 		}
 		return c

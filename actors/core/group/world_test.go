@@ -246,6 +246,9 @@ func render(e Effect, ref func(core.RequestID) string) string {
 		if e.Code != 0 {
 			return fmt.Sprintf("%s: synced %s", ref(e.Ref), e.Code.Name())
 		}
+		if has, ok := readAssignment(e.Assignment); ok && len(e.Assignment) > 0 {
+			return fmt.Sprintf("%s: synced %s/%s has %v", ref(e.Ref), e.ProtocolType, e.Protocol, has)
+		}
 		return fmt.Sprintf("%s: synced %s/%s assignment=%q", ref(e.Ref), e.ProtocolType, e.Protocol, e.Assignment)
 	case Beaten:
 		return fmt.Sprintf("%s: beat %s", ref(e.Ref), e.Code.Name())
@@ -279,7 +282,11 @@ func render(e Effect, ref func(core.RequestID) string) string {
 	case ConsumersDescribed:
 		out := fmt.Sprintf("%s: described found=%v %s epoch=%d target=%d %s", ref(e.Ref), e.Found, e.State, e.Epoch, e.TargetEpoch, e.Assignor)
 		for _, m := range e.Members {
-			out += fmt.Sprintf(" [%s%s epoch=%d has %s wants %s]", m.Said.Member, instance(m.Said.Instance), m.Epoch, shown(m.Assigned), shown(m.Target))
+			kind := ""
+			if len(m.Said.Protocols) > 0 {
+				kind = " classic"
+			}
+			out += fmt.Sprintf(" [%s%s%s epoch=%d has %s wants %s]", m.Said.Member, instance(m.Said.Instance), kind, m.Epoch, shown(m.Assigned), shown(m.Target))
 		}
 		return out
 	case ConfiguredListed:
