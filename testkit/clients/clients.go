@@ -28,12 +28,16 @@ type Command struct {
 	Only         []string `help:"Only clients whose name contains one of these."`
 	Bootstrap    string   `help:"Use this cluster instead of starting one."`
 	Transactions bool     `help:"Write in transactions, every second one aborted, and read what is committed."`
+	Migration    bool     `help:"A live classic group is joined by members of the consumer protocol (KIP-848), left by the others, and goes back."`
 }
 
 // Run has each client write its own topic and every client read all of them.
 func (c *Command) Run() error {
 	ctx := context.Background()
 	stocks := slices.DeleteFunc(All(), func(s Stock) bool {
+		if c.Migration {
+			return s.Name != "Java"
+		}
 		return len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(o string) bool { return strings.Contains(s.Name, o) })
 	})
 	dirs := map[string]string{}
@@ -60,6 +64,9 @@ func (c *Command) Run() error {
 			return err
 		}
 		defer stop()
+	}
+	if c.Migration {
+		return c.migrate(ctx, work)
 	}
 	wrong, pairs := 0, 0
 	fmt.Printf("\n%-26s %-26s %9s %8s  %s\n", "WRITTEN BY", "READ BY", "RECORDS", "SECONDS", "DIGEST")

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Program is a running class. Its methods may be called from any goroutine.
@@ -47,6 +48,16 @@ func (h Home) Start(log, class string, args ...string) (*Program, error) {
 func (p *Program) Kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
 	<-p.done
+}
+
+// Stop is SIGTERM, and kill -9 after patience.
+func (p *Program) Stop(patience time.Duration) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.Kill()
+	}
 }
 
 // Ended reports whether the program has ended, and how.
