@@ -156,8 +156,8 @@ func (s *State) beatAsClassic(c Heartbeat, now core.Now) outcome {
 		answer(&b.out, Beaten{Ref: c.Ref, Code: code})
 		return b.out
 	}
-	if members := b.g.inOrder(); s.downgradable(members) { // the last member of the consumer protocol came back as a classic one
-		events, at := s.downgrade(c.Group, b.g, members, now)
+	if b.g.onlyClassic() && s.downgradable(b.g.inOrder()) { // the last member of the consumer protocol came back as a classic one
+		events, at := s.downgrade(c.Group, b.g, b.g.inOrder(), now)
 		b.out.Events = events
 		s.arm(&b.out, at)
 		answer(&b.out, Beaten{Ref: c.Ref, Code: perr.RebalanceInProgress})
@@ -176,6 +176,16 @@ func (s *State) beatAsClassic(c Heartbeat, now core.Now) outcome {
 	b.hear(*m, m.said.SessionMs*ms, by)
 	answer(&b.out, Beaten{Ref: c.Ref, Code: code})
 	return b.out
+}
+
+// onlyClassic is asked with every heartbeat, so it looks no further than it must.
+func (g *consumers) onlyClassic() bool {
+	for _, m := range g.members {
+		if !m.classic() {
+			return false
+		}
+	}
+	return true
 }
 
 // released: nobody else has any more what a member waits for.
