@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -328,4 +329,19 @@ func TestClientsReadInSessions(t *testing.T) {
 	h.stopBroker(2)
 	h.produce("t", values("three", 60), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
 	wantEqual(t, "after an election", poll(t, c, 60), sortedValues(values("three", 60)))
+}
+
+// TestAThrottledAnswerKeepsItsSession: compat-F10.
+func TestAThrottledAnswerKeepsItsSession(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 3, 1000)
+	if err := h.quotaOf(controller.ConsumerByteRate, 10, "user", ""); err != nil {
+		t.Fatal(err)
+	}
+	r := fetchRequest(1<<20, ask{topic: id})
+	r.SessionEpoch = 0
+	resp := answerOn(t, dial(t, h.addrs[0]), r, 13).(*messages.FetchResponse)
+	if resp.ThrottleTimeMs == 0 || resp.SessionId == 0 {
+		t.Errorf("throttled for %d ms in session %d", resp.ThrottleTimeMs, resp.SessionId)
+	}
 }
