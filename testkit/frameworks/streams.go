@@ -119,22 +119,3 @@ func (w *wordCount) settle(r *run) result {
 	made.Retaken = strings.Count(string(text), "a thread is replaced:")
 	return made
 }
-
-// await is patient as long as something changes.
-func (r *run) await(what string, look func() (string, bool)) {
-	const patience = 90 * time.Second
-	last, since := "", time.Now()
-	for {
-		seen, ok := look()
-		if ok {
-			return
-		}
-		if seen != last {
-			last, since = seen, time.Now()
-		}
-		if time.Since(since) > patience {
-			r.job.Fatalf("%s: nothing changed for %s; last seen: %s", what, patience, seen)
-		}
-		r.sleep(50 * time.Millisecond)
-	}
-}

@@ -70,3 +70,24 @@ func (r *run) sleep(d time.Duration) {
 	case <-r.job.Context().Done():
 	}
 }
+
+// stall is how long nothing may change: a JVM on a busy machine takes minutes to its first request.
+const stall = 5 * time.Minute
+
+// await is patient as long as something changes.
+func (r *run) await(what string, look func() (string, bool)) {
+	last, since := "", time.Now()
+	for {
+		seen, ok := look()
+		if ok {
+			return
+		}
+		if seen != last {
+			last, since = seen, time.Now()
+		}
+		if time.Since(since) > stall {
+			r.job.Fatalf("%s: nothing changed for %s; last seen: %s", what, stall, seen)
+		}
+		r.sleep(50 * time.Millisecond)
+	}
+}
