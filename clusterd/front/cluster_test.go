@@ -92,17 +92,11 @@ func (h *house) start() {
 		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
 	}
 	for i, v := range h.volumes {
-		address, err := process.FreeAddress()
+		address := ""
 		if i < len(before) {
-			address, err = before[i], nil // where clients go on looking for it
+			address = before[i] // where clients go on looking for it
 		}
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		l := h.listen(address)
 		lines = append(lines, l)
 		h.addrs = append(h.addrs, l.Addr().String())
 		options.Volumes = append(options.Volumes, broker.Volume{ID: core.ReplicaID(i + 1), Store: v, Dir: h.t.TempDir(),
@@ -118,6 +112,25 @@ func (h *house) start() {
 		h.fronts = append(h.fronts, f)
 		go f.Serve(lines[i])
 	}
+}
+
+// listen takes an address, or any if it is "". Tests of other processes try ports for a moment to see whether they are free.
+func (h *house) listen(address string) (l net.Listener) {
+	h.t.Helper()
+	var err error
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(5 * time.Millisecond) {
+		at := address
+		if at == "" {
+			if at, err = process.FreeAddress(); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		if l, err = net.Listen("tcp", at); err == nil {
+			return l
+		}
+	}
+	h.t.Fatal(err)
+	return nil
 }
 
 func (h *house) stop() {
