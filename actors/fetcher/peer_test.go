@@ -29,8 +29,10 @@ type peer struct {
 	mu     sync.Mutex
 	moved  *sync.Cond
 	logs   []*peerLog
-	gone   bool  // the topic does not exist
-	newest int16 // of Fetch
+	gone   bool    // the topic does not exist
+	others []*peer // brokers of the same cluster
+	asked  int     // how often metadata of the topic was asked for
+	newest int16   // of Fetch
 	script func(q peerFetch, p *messages.FetchResponsePartition)
 	// mangle changes an answer's bytes; with cutShort set the connection ends after them.
 	mangle      func(key int16, frame []byte) []byte
@@ -264,15 +266,38 @@ func (p *peer) answer(c net.Conn, req kmsg.Request) kmsg.Response {
 	}
 }
 
+// awaitAsked waits until metadata of the topic has been asked for n more times.
+func (p *peer) awaitAsked(n int) {
+	p.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	timer := time.AfterFunc(10*time.Second, func() { p.change(func() {}) })
+	defer timer.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for want := p.asked + n; p.asked < want; p.moved.Wait() {
+		if !time.Now().Before(deadline) {
+			p.t.Fatalf("asked for the topic %d times, want %d", p.asked, want)
+		}
+	}
+}
+
 func (p *peer) metadata(req *kmsg.MetadataRequest) kmsg.Response {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(req.Topics) > 0 {
+		p.asked++
+		p.moved.Broadcast()
+	}
 	resp := kmsg.NewPtrMetadataResponse()
 	resp.ClusterID = &p.cluster
 	b := kmsg.NewMetadataResponseBroker()
 	addr := p.ln.Addr().(*net.TCPAddr)
 	b.NodeID, b.Host, b.Port = 1, "127.0.0.1", int32(addr.Port)
 	resp.Brokers = append(resp.Brokers, b)
+	for i, other := range p.others {
+		b.NodeID, b.Port = int32(i+2), int32(other.ln.Addr().(*net.TCPAddr).Port)
+		resp.Brokers = append(resp.Brokers, b)
+	}
 	t := kmsg.NewMetadataResponseTopic()
 	t.Topic, t.TopicID = &p.name, p.topic
 	for i, l := range p.logs {

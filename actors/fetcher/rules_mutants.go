@@ -15,6 +15,7 @@ var (
 	checkAnotherIncarnation   = rules.Kept("R3 checkAnotherIncarnation")
 	compareTails              = rules.Kept("R11 compareTails")
 	oneSourceClusterForAll    = rules.Kept("F34 oneSourceClusterForAll")
+	othersMustAgree           = rules.Kept("F34 othersMustAgree")
 	askWhoAnswers             = rules.Kept("F34 askWhoAnswers")
 	shareTimeOfAddresses      = rules.Kept("C8 shareTimeOfAddresses")
 	reportsOfAdoptedEpoch     = rules.Kept("R3 reportsOfAdoptedEpoch")

@@ -15,7 +15,6 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/pattern"
-	"lockstep/protocol/perr"
 )
 
 // Source is what a source cluster says of itself.
@@ -276,46 +275,6 @@ func (m *mirrorRun) readLeaders(md metadata, now time.Time) {
 			}
 		}
 	}
-}
-
-// findGone tells the mirror which of its topics the source does not have any more: asking by id does not
-// know them, and neither does a fresh list.
-func (m *mirrorRun) findGone(ctx context.Context, conn *conn, md metadata) error {
-	has := func(md metadata, id core.TopicID) bool {
-		return slices.ContainsFunc(md.topics, func(t kmsg.MetadataResponseTopic) bool { return t.TopicID == id && t.ErrorCode == 0 })
-	}
-	var missing []core.TopicID
-	for id := range m.topics {
-		if !has(md, id) && slices.ContainsFunc(md.topics, func(t kmsg.MetadataResponseTopic) bool {
-			return t.TopicID == id && perr.Code(t.ErrorCode) == perr.UnknownTopicId
-		}) {
-			missing = append(missing, id)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	all, err := describe(ctx, conn, nil)
-	if err != nil {
-		return err
-	}
-	for _, id := range missing {
-		if !has(all, id) {
-			m.home().Tell(m.name, mirror.ReportSourceTopicGone{Topic: id,
-				Text: fmt.Sprintf("source cluster %s has no topic with id %s (name here: %s)%s", all.cluster, id, m.topics[id].Name, namesake(all, m.topics[id].Name))})
-		}
-	}
-	return nil
-}
-
-// namesake says that another topic has the name at the source now.
-func namesake(all metadata, name string) string {
-	for _, t := range all.topics {
-		if t.Topic != nil && *t.Topic == name && t.ErrorCode == 0 {
-			return fmt.Sprintf("; a topic of that name was made there since, with id %s", core.TopicID(t.TopicID))
-		}
-	}
-	return ""
 }
 
 // observe tells the mirror which topics of the source match its patterns and are not mirrored yet.

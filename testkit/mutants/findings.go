@@ -65,7 +65,7 @@ var Findings = []Entry{
 	{Name: "F33", Severity: "S1", What: "two clusters use one mirror name",
 		Switches: []string{"registration.refuseSecondCluster", "highwater.floorOfWholeKey", "bus.addressInsideMessage"}},
 	{Name: "F34", Severity: "S1", What: "a topic made again under its name",
-		Switches: []string{"registration.topicIDDecides", "registration.closeGatesOfDeleted", "mirror.goneIsOrphaned", "fetcher.oneSourceClusterForAll", "fetcher.askWhoAnswers", "group.matchTopicID"}},
+		Switches: []string{"registration.topicIDDecides", "registration.closeGatesOfDeleted", "mirror.goneIsOrphaned", "fetcher.oneSourceClusterForAll", "fetcher.askWhoAnswers", "fetcher.othersMustAgree", "group.matchTopicID"}},
 	{Name: "F35", Severity: "S2", What: "a release of a whole mirror misses later topics", Switches: []string{"registration.wholeReleaseMarks", "registration.mirrorMarkerStays"}},
 	{Name: "F36", Severity: "S2", What: "partitions added to a SYNC topic",
 		Switches: []string{"highwater.closeUntilMirrorHasIt", "mirror.followGrowth", "mirror.armAdded"}},
