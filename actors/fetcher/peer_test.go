@@ -266,21 +266,6 @@ func (p *peer) answer(c net.Conn, req kmsg.Request) kmsg.Response {
 	}
 }
 
-// awaitAsked waits until metadata of the topic has been asked for n more times.
-func (p *peer) awaitAsked(n int) {
-	p.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	timer := time.AfterFunc(10*time.Second, func() { p.change(func() {}) })
-	defer timer.Stop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for want := p.asked + n; p.asked < want; p.moved.Wait() {
-		if !time.Now().Before(deadline) {
-			p.t.Fatalf("asked for the topic %d times, want %d", p.asked, want)
-		}
-	}
-}
-
 func (p *peer) metadata(req *kmsg.MetadataRequest) kmsg.Response {
 	p.mu.Lock()
 	defer p.mu.Unlock()

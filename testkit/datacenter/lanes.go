@@ -50,13 +50,13 @@ func StartForked(t T, s process.Spec, filters ...Filters) (*Datacenter, []*Lane)
 	at, past := Ports(t, s.Brokers+1), map[string]string{}
 	var told []string
 	for i := range s.Brokers + 1 {
-		fork, err := wire.NewFork(loopback(at+i), func(caller net.Addr) (string, bool) {
+		fork, err := wire.NewFork(loopback(at+i), func(c net.Conn) (string, bool) {
 			for _, l := range lanes {
-				if d := l.caller.Load(); d != nil && opened(int(d.pid.Load()), caller) {
+				if d := l.caller.Load(); d != nil && opened(int(d.pid.Load()), c) {
 					return append(l.Kafka, l.NATS)[i].Address(), true
 				}
 			}
-			return loopback(base + i), opened(os.Getpid(), caller)
+			return loopback(base + i), opened(os.Getpid(), c)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -72,9 +72,9 @@ func StartForked(t T, s process.Spec, filters ...Filters) (*Datacenter, []*Lane)
 	return startPast(t, s, past), lanes
 }
 
-// opened reports whether a TCP connection from this address is one of a process.
-func opened(pid int, from net.Addr) bool {
-	socket := inode(from)
+// opened reports whether the other end of a TCP connection is one of a process.
+func opened(pid int, c net.Conn) bool {
+	socket := inode(c.RemoteAddr(), c.LocalAddr())
 	if socket == "" {
 		return false
 	}
@@ -90,22 +90,28 @@ func opened(pid int, from net.Addr) bool {
 	return false
 }
 
-// inode is that of the socket at a local IPv4 address, "" when there is none.
-func inode(at net.Addr) string {
-	tcp, ok := at.(*net.TCPAddr)
-	if !ok || tcp.IP.To4() == nil {
-		return ""
-	}
+// inode is that of the socket with these IPv4 addresses, "" when there is none. Its own address alone is not enough:
+// several sockets may have it, each with another far end.
+func inode(own, far net.Addr) string {
+	from, to := tableAddress(own), tableAddress(far)
 	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
+	if err != nil || from == "" || to == "" {
 		return ""
 	}
-	ip := tcp.IP.To4()
-	local := fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], tcp.Port)
 	for line := range strings.Lines(string(table)) {
-		if f := strings.Fields(line); len(f) > 9 && f[1] == local {
+		if f := strings.Fields(line); len(f) > 9 && f[1] == from && f[2] == to {
 			return f[9]
 		}
 	}
 	return ""
+}
+
+// tableAddress is an IPv4 address as the kernel's table of sockets has it, "" for any other.
+func tableAddress(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || tcp.IP.To4() == nil {
+		return ""
+	}
+	ip := tcp.IP.To4()
+	return fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], tcp.Port)
 }

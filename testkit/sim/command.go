@@ -35,9 +35,10 @@ type smokeCommand struct {
 }
 
 type nightCommand struct {
-	Minutes int   `default:"60" help:"How long, in wall minutes."`
-	Ticks   int64 `default:"60000" help:"Simulated ms with faults, per seed."`
-	Workers int   `default:"0" help:"Runs at a time; 0: one a core."`
+	Minutes int    `default:"60" help:"How long, in wall minutes."`
+	Ticks   int64  `default:"60000" help:"Simulated ms with faults, per seed."`
+	Workers int    `default:"0" help:"Runs at a time; 0: one a core."`
+	From    uint64 `help:"What the seeds are drawn from, as an earlier night printed it; without it they are fresh."`
 }
 
 var errViolated = errors.New("an invariant does not hold")

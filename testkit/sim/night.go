@@ -17,7 +17,8 @@ const determinismEvery = 20
 type tally struct {
 	began time.Time
 	limit time.Duration
-	most  int // violations after which no more runs begin
+	tell  bool // each violation when it is found
+	most  int  // violations after which no more runs begin
 
 	mu         sync.Mutex
 	next       int
@@ -92,6 +93,9 @@ func (t *tally) one(ticks int64, seed func(int) (uint64, bool)) bool {
 	}
 	if r.Violation != nil {
 		t.violations = append(t.violations, r)
+		if t.tell {
+			fmt.Fprintf(os.Stderr, "seed %#x: %s\n", r.Seed, r.Violation)
+		}
 	}
 	return true
 }
@@ -143,10 +147,13 @@ func (t *tally) verdict() error {
 // Run plays fresh seeds for a while.
 func (c *nightCommand) Run() error {
 	tune()
-	first := freshSeed()
-	fmt.Printf("seeds are splitmix(%#x + n)\n", first)
+	first := c.From
+	if first == 0 {
+		first = freshSeed()
+	}
+	fmt.Printf("seeds are those of --from %#x\n", first)
 	t := newTally(time.Duration(c.Minutes) * time.Minute)
-	t.most = 10
+	t.most, t.tell = 10, true
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {

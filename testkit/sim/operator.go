@@ -233,6 +233,7 @@ func (w *world) open(d *site, redirect bool, verb mirror.Verb) {
 func (w *world) opened(d *site, home *process, redirect bool) {
 	w.oracle.counts.Failovers++
 	w.say("%s is open for writers", d.id)
+	w.oracle.unmirrored(d, home)
 	has := map[core.TopicID]bool{}
 	for _, id := range sortedTopics(home.newest.Topics) {
 		has[id] = home.newest.Mirrors[id].State == image.MirrorStopped

@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/image"
 	"lockstep/actors/core/invariants"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/partition"
@@ -12,13 +13,17 @@ import (
 )
 
 // floorStated is I24 and I26 at the instant a floor leaves: everybody who may lead at the destination has it
-// on disk.
+// on disk. A floor of a source epoch that the leader has left binds nobody any more: it may be told between the cut that
+// the next epoch demanded and the word of it, and the leader of the next epoch takes floors of its own epoch alone (R3).
 func (o *oracle) floorStated(r *replica, e highwater.PublishFloor) {
 	if e.Floor == core.Unknown {
 		return
 	}
 	s := r.broker.home.site
 	isr, _ := o.electable(s, r.id)
+	if r.partition.state != nil && partition.Describe(r.partition.state).Adopted > e.SourceEpoch {
+		isr = nil
+	}
 	for _, broker := range isr {
 		list := s.onDisk(broker, r.id)
 		end := core.Offset(0)
@@ -112,6 +117,25 @@ func (o *oracle) fenced(s *site, id core.PartitionID, leo core.Offset) {
 	for i := range t.acks {
 		if a := &t.acks[i]; a.owed&siteBit(s.index) != 0 && a.site == 0 && a.last >= leo {
 			o.world.found("I03", "%s opens %s at %d without the batch %d..%d, acknowledged while it was gated", s.id, id, leo, a.base, a.last)
+		}
+	}
+}
+
+// unmirrored is fenced for what mirroring had not begun on when it ended: the topic was still being made, or the
+// partition had just been added. Its history here begins at 0.
+func (o *oracle) unmirrored(s *site, home *process) {
+	for _, topic := range sortedTopics(home.newest.Topics) {
+		if home.newest.Mirrors[topic].State != image.MirrorStopped {
+			continue
+		}
+		for _, p := range partitionsOf(*home.newest.Topics[topic]) {
+			written := false
+			for i := range s.volumes {
+				written = written || len(s.onDisk(core.ReplicaID(i+1), p)) > 0
+			}
+			if o.truth(p).sites[s.index].forked == core.Unknown && !written {
+				o.fenced(s, p, 0)
+			}
 		}
 	}
 }

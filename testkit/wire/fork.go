@@ -12,7 +12,7 @@ import (
 // caller's own: callers that were all told the same address suffer apart. It ends with End.
 type Fork struct {
 	listener net.Listener
-	choose   func(caller net.Addr) (to string, known bool)
+	choose   func(c net.Conn) (to string, known bool)
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -20,7 +20,7 @@ type Fork struct {
 }
 
 // NewFork listens at an address. A caller that choose does not know is hung up on.
-func NewFork(at string, choose func(caller net.Addr) (to string, known bool)) (*Fork, error) {
+func NewFork(at string, choose func(c net.Conn) (to string, known bool)) (*Fork, error) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, fmt.Errorf("open the fork at %s: %w", at, err)
@@ -56,7 +56,7 @@ func (f *Fork) serve() {
 
 func (f *Fork) carry(from net.Conn) {
 	defer from.Close()
-	at, known := f.choose(from.RemoteAddr())
+	at, known := f.choose(from)
 	if !known {
 		return
 	}

@@ -31,7 +31,7 @@ func greets(t *testing.T, word string) string {
 func TestCallersOfOneAddressGoWhereTheyAreSent(t *testing.T) {
 	left, right := greets(t, "left"), greets(t, "right")
 	way := make(chan string, 3)
-	fork, err := NewFork("127.0.0.1:0", func(net.Addr) (string, bool) {
+	fork, err := NewFork("127.0.0.1:0", func(net.Conn) (string, bool) {
 		to := <-way
 		return to, to != ""
 	})
