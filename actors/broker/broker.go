@@ -50,11 +50,11 @@ func (b *Broker) volume() journal.Volume {
 
 func (b *Broker) assigned(p image.Partition) bool { return slices.Contains(p.Replicas, b.id) }
 
-// ensure returns the replica of a partition, spawning it unless the broker is stopped.
+// ensure returns the replica of a partition, spawning it unless the broker is stopped or has lost its volume.
 func (b *Broker) ensure(id core.PartitionID) *Replica {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.replicas[id]; r != nil || !b.running || b.dropping[id] > 0 {
+	if r := b.replicas[id]; r != nil || !b.running || b.lost != nil || b.dropping[id] > 0 {
 		return r
 	}
 	r := newReplica(b, id, b.store, nil)
@@ -73,7 +73,7 @@ func (b *Broker) spawnAll(topics []image.Topic) []controller.ReplicaLog {
 	var wanted []core.PartitionID
 	for _, t := range topics {
 		for i, p := range t.Partitions {
-			if id := (core.PartitionID{Topic: t.ID, Index: int32(i)}); b.assigned(p) && b.replicas[id] == nil {
+			if id := (core.PartitionID{Topic: t.ID, Index: int32(i)}); b.assigned(p) && b.replicas[id] == nil && b.dropping[id] == 0 {
 				wanted = append(wanted, id)
 			}
 		}
@@ -129,28 +129,34 @@ func (b *Broker) strays() []controller.ReplicaLog {
 	return list
 }
 
-// drop closes a replica whose partition is gone and forgets its streams, also when it was never spawned.
+// drop closes a replica whose partition is gone and forgets its streams, also when it was never spawned. The streams
+// of a lost volume stay: StartBroker lists them. Its actors do not: a topic's id may come back, and with it their names.
 func (b *Broker) drop(id core.PartitionID) {
 	b.mu.Lock()
 	r := b.replicas[id]
 	delete(b.replicas, id)
-	store := b.store
-	if store == nil || b.lost != nil {
+	store, lost := b.store, b.lost != nil
+	if store == nil || lost && r == nil {
 		b.mu.Unlock()
-		return // StartBroker lists what is left then
+		return
 	}
 	b.dropping[id]++
 	delete(b.barred, id)
+	dropped := func(journal.Seq, error) {
+		b.mu.Lock()
+		if b.dropping[id]--; b.dropping[id] == 0 {
+			delete(b.dropping, id)
+		}
+		b.mu.Unlock()
+		b.feed.dropped(id)
+	}
 	forget := func() {
+		if lost {
+			dropped(0, nil)
+			return
+		}
 		store.Drop(ledgerStream(id), nil)
-		store.Drop(journal.Stream(identity(id, b)), func(journal.Seq, error) {
-			b.mu.Lock()
-			if b.dropping[id]--; b.dropping[id] == 0 {
-				delete(b.dropping, id)
-			}
-			b.mu.Unlock()
-			b.feed.dropped(id)
-		})
+		store.Drop(journal.Stream(identity(id, b)), dropped)
 	}
 	if waiting, closing := b.retiring[id]; closing {
 		b.retiring[id] = append(waiting, forget) // it still writes

@@ -140,6 +140,32 @@ func TestALostVolumeFailsWhoWaitsOnItsOtherPartitions(t *testing.T) {
 	}
 }
 
+// TestALostVolumeKeepsNoActorOfADeletedTopic: the replica of a topic that was deleted while its volume was lost stayed
+// behind, and one of an id that came back took its place on a name and a stream that were still taken (testkit sim, I49
+// of seed 0x669086f0b361d9b2).
+func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	r.mustAck(r.leader(id), "before")
+	b := r.Brokers()[0]
+	r.memory(b.ID()).Poison(errors.New("input/output error"))
+	r.produce(r.leader(id), -1, "during")
+	r.eventually("the volume is lost", func() bool { return b.Err() != nil })
+	b.drop(id)
+	if again := b.ensure(id); again != nil {
+		t.Error("a replica stands on a lost volume")
+	}
+	b.drop(id) // told once more
+	b.mu.Lock()
+	r.stores[0] = r.memory(b.ID()).Crash()
+	b.store, b.lost = r.stores[0], nil
+	b.mu.Unlock()
+	r.eventually("a replica on the volume that came back", func() bool { return b.ensure(id) != nil })
+	if len(r.exits) != 0 {
+		t.Fatal("process exit:", <-r.exits)
+	}
+}
+
 // alien is a command no machine knows: deciding it panics.
 type alien struct{ partition.Command }
 

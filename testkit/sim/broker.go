@@ -45,7 +45,7 @@ func (b *broker) name() string { return "broker-" + strconv.Itoa(int(b.id)) }
 func (b *broker) assigned(p image.Partition) bool { return slices.Contains(p.Replicas, b.id) }
 
 func (b *broker) ensure(id core.PartitionID) *replica {
-	if r := b.replicas[id]; r != nil || !b.running || b.dropping[id] > 0 {
+	if r := b.replicas[id]; r != nil || !b.running || b.lost != nil || b.dropping[id] > 0 {
 		return r
 	}
 	r := newReplica(b, id)
@@ -121,14 +121,18 @@ func ledgerStream(id core.PartitionID) string { return "ledger/" + id.String() }
 
 // drop closes a replica whose partition is gone and forgets its streams.
 func (b *broker) drop(id core.PartitionID) {
-	r := b.replicas[id]
+	r, lost := b.replicas[id], b.lost != nil
 	delete(b.replicas, id)
-	if b.lost != nil {
+	if lost && r == nil {
 		return
 	}
 	b.dropping[id]++
 	delete(b.barred, id)
 	forget := func() {
+		if lost { // what lies there is listed when the broker comes back
+			b.back(id)
+			return
+		}
 		b.disk.drop(ledgerStream(id), func() {})
 		b.disk.drop(partitionStream(id, b.id), func() { b.back(id) })
 	}
