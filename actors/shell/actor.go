@@ -121,6 +121,7 @@ func (a *machineActor[S, C, E, F]) replay(c actor.Context) {
 	t := a.ref.tickets
 	if _, err := t.read(); err != nil {
 		a.lost(err)
+		a.tryFinish(c)
 		return
 	}
 	if a.durable < t.issued {
@@ -147,6 +148,7 @@ func (a *machineActor[S, C, E, F]) replay(c actor.Context) {
 		t.settle(0, fmt.Errorf("replay of %s: %w", a.spec.Stream, err))
 		_, err := t.read()
 		a.lost(err)
+		a.tryFinish(c)
 		return
 	}
 	t.issued, a.durable = last, last

@@ -187,6 +187,31 @@ func TestPoisonStopsTheActorAndTellsItsOwnerOnce(t *testing.T) {
 	}
 }
 
+// TestACloseEndsAlsoWhenTheVolumeIsLostBeforeTheReplay: who panicked waits for its writer before it replays, and when the
+// writer failed the close that had come meanwhile was never answered: a broker's stop hung, and its start behind it
+// (testkit sim, I65 of seed 0x903cc6a218d1c83c).
+func TestACloseEndsAlsoWhenTheVolumeIsLostBeforeTheReplay(t *testing.T) {
+	w := newWorld(t, memory.New(memory.Options{Manual: true}))
+	<-w.starts
+	w.add(5)
+	<-w.ask(func(ref core.RequestID) toyCommand { return blowUp{ref} })
+	closed := make(chan struct{})
+	w.ref.Close(func() { close(closed) })
+	behind := make(chan any, 1) // the close, which Ask would not pass
+	w.system.actors.Root.Send(w.ref.pid, ask[toyCommand]{ref: 99, cmd: peek{99}, reply: func(reply any) { behind <- reply }})
+	<-behind
+	w.journal.Poison(errors.New("EIO"))
+	w.journal.Sync()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("never closed")
+	}
+	if err := <-w.lost; !strings.Contains(err.Error(), "EIO") {
+		t.Fatal(err)
+	}
+}
+
 func TestPoisonFromOutsideFailsWhoWaitsWithNothingQueued(t *testing.T) {
 	w := newWorld(t, memory.New(memory.Options{}))
 	parked := w.ask(func(ref core.RequestID) toyCommand { return parkAsker{ref} })

@@ -156,6 +156,7 @@ func (a *actor[S, C, E, F]) refusal() shell.Failed {
 func (a *actor[S, C, E, F]) replay() {
 	if a.err != nil {
 		a.lost()
+		a.tryClose()
 		return
 	}
 	if a.durable < a.issued {
