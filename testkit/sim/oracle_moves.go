@@ -75,9 +75,9 @@ func (o *oracle) ledgerMoves(p *process, ev registration.Event) {
 		}
 	case registration.MirrorReleased:
 		d := o.world.siteNamed(e.Cluster)
-		for i := range o.world.options.Topics {
-			if id := topicID(i); d != nil && (e.Whole || slices.Contains(e.Topics, id)) {
-				o.move(d.index, id).released = true
+		for key, m := range o.moves { // topics that were made again are among them
+			if d != nil && key.site == d.index && (e.Whole || slices.Contains(e.Topics, key.topic)) {
+				m.released = true
 			}
 		}
 	case registration.TopicSuperseded:
