@@ -163,13 +163,16 @@ func (b *Broker) drop(id core.PartitionID) {
 		b.mu.Unlock()
 		return
 	}
+	b.stopping.Add(1) // what still speaks of the lost volume must have ended when it is opened again
 	b.mu.Unlock()
 	if r == nil {
+		b.stopping.Done()
 		forget()
 		return
 	}
 	r.close(func() {
 		r.tail.close()
+		b.stopping.Done()
 		forget()
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
+	"lockstep/journal/memory"
 	"lockstep/protocol/perr"
 )
 
@@ -156,8 +157,9 @@ func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
 		t.Error("a replica stands on a lost volume")
 	}
 	b.drop(id) // told once more
+	b.stopping.Wait()
 	b.mu.Lock()
-	r.stores[0] = r.memory(b.ID()).Crash()
+	r.stores[0] = memory.New(memory.Options{})
 	b.store, b.lost = r.stores[0], nil
 	b.mu.Unlock()
 	r.eventually("a replica on the volume that came back", func() bool { return b.ensure(id) != nil })

@@ -144,7 +144,11 @@ func (b *broker) drop(id core.PartitionID) {
 		forget()
 		return
 	}
-	r.close(forget)
+	b.stops++
+	r.close(func() {
+		b.stops--
+		forget()
+	})
 }
 
 // volumeLost is told by the first actor whose journal failed (D4).
