@@ -19,7 +19,7 @@ type moveTruth struct {
 	starts   map[int32]gateTruth    // by partition: which registration its leaders gate by, lowest start
 
 	ends    map[int32][]core.Offset  // by partition: where the source said it ends, as often as it said so
-	decided []registration.EndRecord // decided by the source's process of that life, not on disk yet
+	decided []registration.EndRecord // decided by the source's process of that life, not on disk yet; a partition may be there twice
 	life    int
 }
 
@@ -84,7 +84,10 @@ func (o *oracle) ledgerMoves(p *process, ev registration.Event) {
 		if d := o.world.siteNamed(e.Cluster); d != nil && e.Planned {
 			m := o.move(d.index, e.Topic)
 			if len(m.ends) == 0 {
-				m.decided, m.life = e.Ends, p.life
+				if m.life != p.life {
+					m.decided, m.life = nil, p.life
+				}
+				m.decided = append(m.decided, e.Ends...) // told one after the other, and each may be the one that is heard
 				break
 			}
 			for _, end := range e.Ends { // a later leader ends elsewhere, with all that is acknowledged

@@ -39,6 +39,7 @@ type world struct {
 
 	viewed    []*replica   // that show another view since the event began
 	holds     map[int]bool // destinations, by site, that an operator holds released
+	held      int          // how often any was
 	healedAt  int64
 	healed    bool // no fault any more; liveness is demanded
 	violation *invariants.Violation
