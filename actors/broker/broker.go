@@ -142,21 +142,13 @@ func (b *Broker) drop(id core.PartitionID) {
 	}
 	b.dropping[id]++
 	delete(b.barred, id)
-	dropped := func(journal.Seq, error) {
-		b.mu.Lock()
-		if b.dropping[id]--; b.dropping[id] == 0 {
-			delete(b.dropping, id)
-		}
-		b.mu.Unlock()
-		b.feed.dropped(id)
-	}
 	forget := func() {
 		if lost {
-			dropped(0, nil)
+			b.back(id)
 			return
 		}
 		store.Drop(ledgerStream(id), nil)
-		store.Drop(journal.Stream(identity(id, b)), dropped)
+		store.Drop(journal.Stream(identity(id, b)), func(journal.Seq, error) { b.back(id) })
 	}
 	if waiting, closing := b.retiring[id]; closing {
 		b.retiring[id] = append(waiting, forget) // it still writes
