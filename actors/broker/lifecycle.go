@@ -63,22 +63,30 @@ func (c *Cluster) startBroker(id core.ReplicaID, reply func(any)) {
 	}
 	b.io.Post(func() {
 		b.stopping.Wait()
-		lossy, err := b.reopen()
-		if err != nil {
-			reply(controller.Done{Code: perr.KafkaStorageError, Text: err.Error()})
-			return
-		}
-		newest := c.Newest()
-		topics := make([]image.Topic, 0, len(newest.Topics))
-		for _, t := range newest.Topics {
-			topics = append(topics, *t)
-		}
-		logs := append(b.spawnAll(topics), b.strays()...)
-		told := image.Broker{ID: id, Live: true, Lossy: lossy, Host: b.slot.Host, Port: b.slot.Port}
-		c.controller.Ask(func(ref core.RequestID) controller.Command {
-			return controller.StartBroker{Ref: ref, Broker: told, Logs: logs}
-		}, reply)
+		// By an image of before it was stopped the broker would lead what others lead since, and send consumers back to
+		// where its log ends.
+		b.feed.inbox.Post(func() { b.io.Post(func() { b.comeBack(reply) }) })
 	})
+}
+
+func (b *Broker) comeBack(reply func(any)) {
+	c := b.cluster
+	b.stopping.Wait() // for a stop that came meanwhile
+	lossy, err := b.reopen()
+	if err != nil {
+		reply(controller.Done{Code: perr.KafkaStorageError, Text: err.Error()})
+		return
+	}
+	newest := c.Newest()
+	topics := make([]image.Topic, 0, len(newest.Topics))
+	for _, t := range newest.Topics {
+		topics = append(topics, *t)
+	}
+	logs := append(b.spawnAll(topics), b.strays()...)
+	told := image.Broker{ID: b.id, Live: true, Lossy: lossy, Host: b.slot.Host, Port: b.slot.Port}
+	c.controller.Ask(func(ref core.RequestID) controller.Command {
+		return controller.StartBroker{Ref: ref, Broker: told, Logs: logs}
+	}, reply)
 }
 
 // reopen replaces a lost volume, and with it the replicas that stood on it. A healthy one stays.

@@ -168,6 +168,33 @@ func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
 	}
 }
 
+// TestABrokerThatStartsHasHeardWhoLeads: with the image of before it was stopped, a broker led again what another led
+// since, and a consumer that had read from that one was told that it was out of range (testkit sim, I14 of seed
+// 0x28f38aaca537a5be).
+func TestABrokerThatStartsHasHeardWhoLeads(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	b, _ := r.Broker(r.leader(id).Broker())
+	heard := make(chan struct{})
+	b.feed.inbox.Post(func() { <-heard })
+	answer := make(chan any, 1)
+	r.StopBroker(b.ID(), func(a any) { answer <- a })
+	<-answer
+	r.eventually("another leads", func() bool { p, _ := r.Newest().Partition(id); return p.Leader > 0 && p.Leader != b.ID() })
+	r.StartBroker(b.ID(), func(a any) { answer <- a })
+	waited := make(chan struct{})
+	b.io.Post(func() { close(waited) }) // behind the first step of the start
+	<-waited
+	if old, here := b.Replica(id); here {
+		t.Errorf("made while its broker has not heard of the new leader: %+v", old.View())
+	}
+	close(heard)
+	if done, ok := (<-answer).(controller.Done); !ok || done.Code != perr.None {
+		t.Fatalf("start: %+v", done)
+	}
+	r.eventually("it follows", func() bool { f, here := b.Replica(id); return here && !f.View().IsLeader && f.View().Epoch > 0 })
+}
+
 // alien is a command no machine knows: deciding it panics.
 type alien struct{ partition.Command }
 

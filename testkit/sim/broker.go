@@ -202,7 +202,7 @@ func (b *broker) stop(done func()) {
 // restart is clusterctl brokers start: a lost volume is opened again first, once nothing stands on it.
 func (b *broker) restart() {
 	b.io.post(func() {
-		if b.stops > 0 { // two actors must not stand on one stream
+		if b.stops > 0 || b.feed.held { // two actors must not stand on one stream, and nobody leads by an old image
 			b.home.wake(b.home.mono()+10*ms, b.restart)
 			return
 		}
