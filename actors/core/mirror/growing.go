@@ -41,6 +41,9 @@ func (s *State) decideGrown(now core.Now, c LocalTopicGrown) (out outcome) {
 		return out
 	}
 	w := s.turn(now, t)
+	if c.Code != perr.None && t.phase() == Stopping {
+		return out // asked again: the stop goes on
+	}
 	if c.Code != perr.None {
 		w.happen(TopicFailed{Topic: t.Topic, Text: fmt.Sprintf("topic %q cannot get %d partitions here: %s (%s)", t.Name, c.Count, c.Text, c.Code)})
 		w.withdraw()

@@ -162,6 +162,9 @@ func (w *turn) drive() {
 		return
 	}
 	w.happen(StepDriven{Topic: t.Topic, Due: w.now.Mono + driveNs})
+	if t.Growing && t.step() == StepFence {
+		w.do(GrowLocalTopic{Topic: t.Topic, Count: int32(len(t.Partitions))}) // what is on record and not here fences nobody
+	}
 	for i, p := range t.Partitions {
 		id := core.PartitionID{Topic: t.Topic, Index: int32(i)}
 		switch {

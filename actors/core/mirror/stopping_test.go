@@ -299,6 +299,35 @@ func TestKeepFollowsArmingAndRelease(t *testing.T) {
 	}
 }
 
+// TestAStopMakesThePartitionsItWaitsFor: the source had added partitions, and the cluster died before they were made here.
+// The stop waited for leaders of partitions that nobody made any more, and a failover never ended (testkit sim, I65 of seed
+// 0xff1c204ad9ace02c).
+func TestAStopMakesThePartitionsItWaitsFor(t *testing.T) {
+	d := synced(t)
+	d.do(ReportPartitions{Topic: topicA, Count: partitions + 1})
+	d.do(StopTopics{Topics: []core.TopicID{topicA}, Verb: VerbFailover})
+	d.restart()
+	asked := len(all[GrowLocalTopic](d.all))
+	d.tick(2 * driveNs)
+	if g := all[GrowLocalTopic](d.all); len(g) == asked || g[len(g)-1].Count != partitions+1 {
+		t.Fatalf("asked for %+v, %d of them before the restart", g, asked)
+	}
+	d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1, Code: perr.PolicyViolation})
+	d.phase(Stopping)
+	d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1})
+	before := len(all[GrowLocalTopic](d.all))
+	d.tick(2 * driveNs)
+	if n := len(all[GrowLocalTopic](d.all)); n != before {
+		t.Errorf("asked again for what is there")
+	}
+	for p := range int32(partitions + 1) {
+		d.do(FenceAnswered{ID: id(p), OK: true, LEO: 10, LME: 1, Epoch: 1})
+	}
+	if step := d.topic().step(); step != StepEpoch {
+		t.Errorf("with every partition fenced the stop is at %v", step)
+	}
+}
+
 // Asks that went nowhere (no leader) are repeated.
 func TestUnansweredAsksAreRepeated(t *testing.T) {
 	d := started(t, TypeAsync)
