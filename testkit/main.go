@@ -4,6 +4,7 @@ package main
 import (
 	"github.com/alecthomas/kong"
 
+	"lockstep/testkit/checker"
 	"lockstep/testkit/clients"
 	"lockstep/testkit/connections"
 	"lockstep/testkit/crash"
@@ -21,6 +22,7 @@ import (
 )
 
 type program struct {
+	Checker     checker.Command      `cmd:"" help:"Clients of every kind write down what they did and saw under kill -9 and broker stops; no history may break a promise of Kafka."`
 	Clients     clients.Command      `cmd:"" help:"Stock clients in several languages write and read the same topic; digests must agree."`
 	Connections connections.Command  `cmd:"" help:"What thousands of idle connections cost those that work: latency, pairwise, and memory."`
 	Crash       crash.Command        `cmd:"" help:"kill -9 of one clusterd under load, again and again; every acknowledged record must be there."`

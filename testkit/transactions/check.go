@@ -20,7 +20,7 @@ func readAll(ctx context.Context, seeds []string, names ...string) (map[string]i
 		return nil, fmt.Errorf("make a reader: %w", err)
 	}
 	defer cl.Close()
-	ends, err := settledEnds(ctx, kadm.NewClient(cl), names)
+	ends, err := SettledEnds(ctx, kadm.NewClient(cl), names)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func readAll(ctx context.Context, seeds []string, names ...string) (map[string]i
 	return seen, nil
 }
 
-// settledEnds waits until no transaction is open: then the last stable offsets are the high watermarks.
-func settledEnds(ctx context.Context, a *kadm.Client, names []string) (kadm.ListedOffsets, error) {
+// SettledEnds waits until no transaction is open: then the last stable offsets are the high watermarks.
+func SettledEnds(ctx context.Context, a *kadm.Client, names []string) (kadm.ListedOffsets, error) {
 	for {
 		all, err := a.ListEndOffsets(ctx, names...)
 		stable, err2 := a.ListCommittedOffsets(ctx, names...)
