@@ -92,10 +92,7 @@ func (c *Command) fuzz(ctx context.Context, root string, t Target) result {
 	}
 	r.Seconds = time.Since(began).Seconds()
 	if err := <-ended; err != nil && ctx.Err() == nil {
-		r.Found = strings.TrimSpace(strings.Join(r.other, "\n"))
-		if r.Found == "" {
-			r.Found = err.Error()
-		}
+		r.failed(err)
 	}
 	return r
 }

@@ -79,6 +79,19 @@ func (r *result) take(line string) bool {
 	return false
 }
 
+// failed tells what a target found from the lines that are no progress. A run whose time ends while an input is on its way
+// is failed by `go test` without one: it found nothing.
+func (r *result) failed(err error) {
+	text := strings.TrimSpace(strings.Join(r.other, "\n"))
+	switch {
+	case text == "":
+		r.Found = err.Error()
+	case strings.Contains(text, "context deadline exceeded") && !strings.Contains(text, "Failing input") && !strings.Contains(text, "_test.go:"):
+	default:
+		r.Found = text
+	}
+}
+
 func (r *result) line() string {
 	if r.Found != "" {
 		return "FOUND: " + r.Found

@@ -1,7 +1,9 @@
 package fuzz
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"lockstep/testkit/binaries"
@@ -36,5 +38,24 @@ func TestProgressIsReadAndTheRestIsKept(t *testing.T) {
 	}
 	if r.take("--- FAIL: FuzzRequest (0.02s)") || r.Executions != 23696 || r.Interesting != 255 || !slices.Equal(r.other, []string{"--- FAIL: FuzzRequest (0.02s)"}) {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheEndOfTheTimeIsNoFinding(t *testing.T) {
+	for text, found := range map[string]bool{
+		"--- FAIL: FuzzBus (8.12s)|    context deadline exceeded|FAIL":                                                                                      false,
+		"--- FAIL: FuzzBus (8.12s)|    --- FAIL: FuzzBus (0.00s)|        ours_test.go:60: not stable|    Failing input written to testdata/fuzz/FuzzBus/8d": true,
+		"--- FAIL: FuzzBus/seed#3 (8.12s)|    ours_test.go:60: 9 bytes are allocated":                                                                       true,
+		"": true,
+	} {
+		var r result
+		for line := range strings.SplitSeq(text, "|") {
+			if line != "" {
+				r.take(line)
+			}
+		}
+		if r.failed(errors.New("exit status 1")); (r.Found != "") != found {
+			t.Errorf("%q: found %q", text, r.Found)
+		}
 	}
 }
