@@ -82,8 +82,8 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 		return nil, fmt.Errorf("API key %d with a body of %d bytes, limit %d: %w", h.Key, len(rest), limit, ErrFrameTooLarge)
 	}
 	body, err := skipHeaderTags(req.IsFlexible(), rest)
-	if err == nil && h.Key == messages.KeyProduce {
-		err = fewNames(h.Version, body)
+	if err == nil {
+		err = fewNames(h.Key, h.Version, body)
 	}
 	if err == nil {
 		err = req.ReadFrom(body)

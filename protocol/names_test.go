@@ -42,6 +42,43 @@ func TestAProduceOfManyNamesIsRefusedCheaply(t *testing.T) {
 	}
 }
 
+// So may a SyncGroup of 16 MiB name three million members, and a JoinGroup protocols, that have no data.
+func TestGroupRequestsOfManyNamesAreRefusedCheaply(t *testing.T) {
+	for _, key := range []int16{messages.KeyJoinGroup, messages.KeySyncGroup} {
+		a, _ := messages.APIOf(key)
+		for version := a.Min; version <= a.Max; version++ {
+			for names, refused := range map[int]bool{300_000: true, 100: false} {
+				req, err := messages.NewRequest(key, version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				data := make([]byte, 10_000)
+				if refused {
+					data = nil
+				}
+				switch r := req.(type) {
+				case *kmsg.JoinGroupRequest:
+					for range names {
+						r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: "n", Metadata: data})
+					}
+				case *kmsg.SyncGroupRequest:
+					for range names {
+						r.GroupAssignment = append(r.GroupAssignment, kmsg.SyncGroupRequestGroupAssignment{MemberID: "n", MemberAssignment: data})
+					}
+				}
+				h, body, err := ParseHeader(AppendRequest(nil, 1, nil, req)[4:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := decoding.Allocated(func() { _, err = DecodeRequest(h, body) })
+				if errors.Is(err, ErrFrameTooLarge) != refused || refused && n > 64<<10 || !refused && err != nil {
+					t.Errorf("key %d version %d, %d names: %d bytes allocated, %v", key, version, names, n, err)
+				}
+			}
+		}
+	}
+}
+
 func TestNamesAreWhatIsNotRecords(t *testing.T) {
 	a, _ := messages.APIOf(messages.KeyProduce)
 	for version := a.Min; version <= a.Max; version++ {
