@@ -47,8 +47,9 @@ type Journal interface {
 	Snapshot(s Stream, state []byte, done Done)
 	// Replay calls snapshot with the newest durable one (not at all if there is none), then entry for
 	// everything after it, batches removed from the index included: they are history. It must not run
-	// beside Append on the same stream. Only durable entries are replayed. An error of a callback
-	// ends it and is returned as it is.
+	// beside Append on the same stream; a snapshot that was queued before may become durable meanwhile, and
+	// may then be told, too: it takes the place of all that was told before. Only durable entries are replayed. An
+	// error of a callback ends it and is returned as it is.
 	Replay(s Stream, snapshot func([]byte) error, entry func(Seq, core.Entry) error) error
 	// Streams lists streams that begin with prefix and hold something durable, sorted.
 	Streams(prefix string) ([]Stream, error)

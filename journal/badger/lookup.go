@@ -36,14 +36,16 @@ func (x *Index) Batches(s journal.Stream, from core.Offset, visit func(Batch) bo
 }
 
 // History returns where the newest snapshot of s lies, if there is one, and the positions of the
-// entries behind it from sequence from on, at most most of them.
+// entries behind it from sequence from on, at most most of them. It must not run beside an Apply that does more than add:
+// entries that a snapshot has just covered would be missing behind the one before it.
 func (x *Index) History(s journal.Stream, from journal.Seq, most int) (snapshot *log.Position, covers journal.Seq, entries []log.Position, err error) {
 	x.mu.RLock()
-	st := x.streams[s]
+	known := x.streams[s]
 	x.mu.RUnlock()
-	if st == nil {
+	if known == nil {
 		return nil, 0, nil, nil
 	}
+	st := *known
 	if st.hasSnap {
 		snapshot = &st.snapPos
 	}

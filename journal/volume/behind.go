@@ -177,6 +177,13 @@ func (b *behind) stop(drained bool) error {
 	return b.err
 }
 
+// history is Index.History; what is behind must be drained.
+func (b *behind) history(s journal.Stream, from journal.Seq, most int) (*log.Position, journal.Seq, []log.Position, error) {
+	b.looking.RLock()
+	defer b.looking.RUnlock()
+	return b.index.History(s, from, most)
+}
+
 // batches is Index.Batches over the index and what it has not taken yet.
 func (b *behind) batches(s journal.Stream, from core.Offset, visit func(badger.Batch) bool) error {
 	b.looking.RLock()

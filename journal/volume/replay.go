@@ -9,7 +9,8 @@ import (
 	"lockstep/journal/log"
 )
 
-// Replay implements journal.Journal.
+// Replay implements journal.Journal. A snapshot that was queued before may become durable on the way; what it covers is
+// gone from the index then, and the replay goes on from it.
 func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry func(journal.Seq, core.Entry) error) error {
 	if err := v.behind.drain(); err != nil {
 		return err
@@ -19,11 +20,11 @@ func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry fun
 	told := false
 	var gone log.Position // where the look before found nothing any more
 	for {
-		snap, covers, positions, err := v.index.History(s, from, step)
+		snap, covers, positions, err := v.behind.history(s, from, step)
 		if err != nil {
 			return err
 		}
-		if snap != nil && !told {
+		if snap != nil && (!told || covers >= from) {
 			r, err := v.log.Read(*snap)
 			if errors.Is(err, log.ErrMoved) && *snap != gone {
 				gone = *snap
@@ -38,7 +39,7 @@ func (v *Volume) Replay(s journal.Stream, snapshot func([]byte) error, entry fun
 			if err := snapshot(r.Entry.Payload); err != nil {
 				return err
 			}
-			told = true
+			told, from = true, max(from, covers+1)
 		}
 		moved := false
 		for _, pos := range positions {
