@@ -29,7 +29,7 @@ const (
 
 func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 	// A search reads batches, so it runs when it is this answer's turn, on the writer's goroutine.
-	f.whenShown(slot, func() []*broker.Replica { return f.asksEndsOf(r) }, func() kmsg.Response {
+	f.whenShown(slot, func() []*broker.Replica { return f.asksEndsOf(r) }, func(w *showing) kmsg.Response {
 		img := f.broker.Image()
 		resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)
 		for _, rt := range r.Topics {
@@ -51,6 +51,7 @@ func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 					var replica *broker.Replica
 					var view partition.View
 					if replica, view, code = f.leaderHere(topic, rp.Partition); code == perr.None {
+						view.Confirms = view.Confirms && !w.lacks(replica, view)
 						code = listOffset(replica, view, rp, r.Version, r.IsolationLevel, &at)
 					}
 				}
@@ -102,8 +103,8 @@ func listOffset(r *broker.Replica, v partition.View, q kmsg.ListOffsetsRequestTo
 	case t != askLatest && t != askMaxTimestamp && t < 0, t == askMaxTimestamp && version < 7:
 		return perr.UnsupportedVersion
 	case !v.Confirms:
-		// A new leader whose HW is not confirmed may know less than was shown before: an end that goes
-		// backwards would be read as data loss (compat-L09).
+		// A new leader whose HW is not confirmed may know less than was shown before, and one whose disk is slow shows
+		// less than it has acknowledged: an end that goes backwards would be read as data loss (compat-L09).
 		return perr.OffsetNotAvailable
 	case t == askLatest:
 		return found(bound, -1, v.Epoch)

@@ -14,12 +14,14 @@ import (
 // An ack does not wait until the ledger entry of its HW is on disk; what readers are shown does (I14). A reader
 // that comes after an ack must find the record all the same, so it waits for the one sync between.
 
-// showGrace bounds that wait: a disk that takes longer is answered for with what it has.
+// showGrace bounds that wait. A fetch is then answered with what there is on a disk that takes longer; an end of the log
+// that lacks what was acknowledged would be read as its loss, and the client asks again.
 const showGrace = time.Second
 
-// whenShown composes an answer once the partitions show everything that was acknowledged before the request.
-func (f *Front) whenShown(slot *Slot, bounds func() []*broker.Replica, compose func() kmsg.Response) {
-	w := &showing{slot: slot, parked: map[*broker.Replica]core.RequestID{}}
+// whenShown composes an answer once the partitions show everything that was acknowledged before the request, or the wait
+// is over.
+func (f *Front) whenShown(slot *Slot, bounds func() []*broker.Replica, compose func(*showing) kmsg.Response) {
+	w := &showing{slot: slot, parked: map[*broker.Replica]core.RequestID{}, wanted: map[*broker.Replica]core.Offset{}}
 	slot.OnClose(w.end)
 	begun := false
 	slot.Turn(func() (kmsg.Response, bool) {
@@ -31,7 +33,7 @@ func (f *Front) whenShown(slot *Slot, bounds func() []*broker.Replica, compose f
 			return nil, false
 		}
 		w.end()
-		return compose(), true
+		return compose(w), true
 	})
 }
 
@@ -41,6 +43,7 @@ type showing struct {
 
 	mu     sync.Mutex
 	parked map[*broker.Replica]core.RequestID // 0: not known yet
+	wanted map[*broker.Replica]core.Offset    // HW that the answer must not be below, of those that did not show it
 	late   time.Time
 	timer  *time.Timer
 	ended  bool
@@ -54,6 +57,7 @@ func (w *showing) await(replicas []*broker.Replica) {
 		}
 		w.mu.Lock()
 		_, waits := w.parked[r]
+		w.wanted[r] = v.Coming
 		if w.timer == nil {
 			w.late = time.Now().Add(showGrace)
 			w.timer = time.AfterFunc(showGrace, w.slot.Look)
@@ -87,6 +91,13 @@ func (w *showing) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ended || len(w.parked) == 0 || !time.Now().Before(w.late)
+}
+
+// lacks tells whether a partition does not show yet what was acknowledged before the request.
+func (w *showing) lacks(r *broker.Replica, v partition.View) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return v.HW < w.wanted[r]
 }
 
 func (w *showing) end() {
