@@ -3,6 +3,7 @@ package front
 import (
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,6 +105,16 @@ func TestSettingsOfMirrorsAreAltered(t *testing.T) {
 	}
 }
 
+// worked is the processor time of this process: a busy machine takes longer by the clock.
+func worked(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // Each setting was compared with all before it, and each item of a list: megabytes of short names took minutes.
 func TestManySettingsAreReadInOnePass(t *testing.T) {
 	const many = 300_000
@@ -119,9 +130,9 @@ func TestManySettingsAreReadInOnePass(t *testing.T) {
 		"items added":   func() { listed("", list, true) },
 		"items removed": func() { listed(list, list, false) },
 	} {
-		began := time.Now()
+		began := worked(t)
 		do()
-		if took := time.Since(began); took > 10*time.Second {
+		if took := worked(t) - began; took > 10*time.Second {
 			t.Errorf("%d %s took %v", many, what, took)
 		}
 	}
