@@ -4,6 +4,7 @@ package checker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -47,17 +48,18 @@ func (c *Command) Run() error {
 	}
 	var h *History
 	var verdict Verdict
+	rec := newRecorder()
 	err := dc.Do("checker", func(j *dc.Job) {
 		j.Cleanup(binaries.Remove)
 		j.Logf("seed %d, %v minutes", c.Seed, c.Minutes)
-		h = c.play(j, time.Duration(c.Minutes*float64(time.Minute)))
+		h = c.play(j, rec, time.Duration(c.Minutes*float64(time.Minute)))
 		j.Logf("judging %d sends, %d polls, %d transactions, %d operations of the register", len(h.Sends), len(h.Polls), len(h.Txns), len(h.Register))
 		if verdict = Judge(h); len(verdict.Violations) > 0 {
 			j.Errorf("%d promises are broken, see below", len(verdict.Violations))
 		}
 	})
 	if h == nil {
-		return err
+		return errors.Join(err, c.keep(rec))
 	}
 	return c.tell(h, verdict, err)
 }
@@ -87,11 +89,10 @@ type run struct {
 }
 
 // play runs clients and faults for so long, and gives the history once everything is at rest.
-func (c *Command) play(t dc.T, long time.Duration) *History {
-	r := &run{Command: c, t: t, topics: []string{"orders", "payments"}, number: map[spot]int{}, settled: make(chan struct{}), died: make(chan struct{}), patience: 2 * time.Minute}
+func (c *Command) play(t dc.T, rec *recorder, long time.Duration) *History {
+	r := &run{Command: c, t: t, rec: rec, topics: []string{"orders", "payments"}, number: map[spot]int{}, settled: make(chan struct{}), died: make(chan struct{}), patience: 2 * time.Minute}
 	r.start()
-	r.rec = newRecorder()
-	r.rec.h.Seed = c.Seed
+	r.rec.h.Seed, r.rec.began = c.Seed, time.Now()
 	for i, p := range r.partitions {
 		r.number[p] = i
 		r.rec.h.Partitions = append(r.rec.h.Partitions, fmt.Sprintf("%s/%d", p.topic, p.index))
@@ -217,6 +218,16 @@ func (r *run) progress() {
 	r.written.Store(int64(acked / len(r.partitions)))
 	r.t.Logf("%d faults, %d of %d records acknowledged, %d given up, %d transactions, %d records read, %d operations of the register",
 		faults, acked, sent, r.gaveUp.Load(), txns, polled, register)
+}
+
+// keep saves the history of a run that did not come to its end: it cannot be judged, but read.
+func (c *Command) keep(rec *recorder) error {
+	path, err := c.file()
+	if err == nil {
+		rec.add(func(h *History) { err = h.Save(path) })
+	}
+	fmt.Printf("what was seen until then is in %s\n", path)
+	return err
 }
 
 // file is where a history is written: where it was asked for, or a new place if it must be kept.

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 
 func TestAShortHistoryOfAClusterKeepsEveryPromise(t *testing.T) {
 	c := &Command{Rate: 20, Every: 500 * time.Millisecond, Seed: 1}
-	h := c.play(t, 4*time.Second)
+	h := c.play(t, newRecorder(), 4*time.Second)
 	v := Judge(h)
 	for _, broken := range v.Violations {
 		t.Errorf("%s: %s", broken.Rule, broken.Text)
