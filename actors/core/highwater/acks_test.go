@@ -145,3 +145,19 @@ func TestPurgatoryIsBounded(t *testing.T) { // F57
 		t.Fatalf("still refused with %d bytes waiting", Describe(b.s).WaitBytes)
 	}
 }
+
+// TestAnEpochRaisedInPlaceKeepsTheHWOnItsWay: HW moved while the epoch was raised, and the partition dropped it as one of the
+// old epoch. Nothing told it again until the next record came: what had been acknowledged could not be read (testkit sim,
+// I65 of seed 0xabee6d03b7fa2b43).
+func TestAnEpochRaisedInPlaceKeepsTheHWOnItsWay(t *testing.T) {
+	b := source(t, 20).wantHW(20)
+	b.do(LeaderStarted{Epoch: epoch + 1, EpochStart: 20, LEO: 20, HW: 10, Self: self, Replicas: []core.ReplicaID{1, 2, 3}})
+	if a, ok := newest[Advance](b); !ok || a.Epoch != epoch+1 || a.HW != 20 || !a.Shown {
+		t.Errorf("the partition, which knows 10, is told %+v", a)
+	}
+	for _, f := range b.early {
+		if a, ok := f.(Advance); ok {
+			t.Errorf("told before the entries of the old epoch are on disk: %+v", a)
+		}
+	}
+}

@@ -122,7 +122,11 @@ func (d *decision) lead(c LeaderStarted) {
 	if max(d.s.hard.To, 0) < c.HW && c.Mode == Leading {
 		d.emit(LedgerGap{LeaderEpoch: c.Epoch, From: max(d.s.hard.To, 0), To: c.HW, WallMs: d.now.Wall})
 	}
-	if c.Mode != Mirroring {
+	switch {
+	case d.s.hw > c.HW:
+		// The epoch was raised in place while HW was on its way, under the old epoch, where nobody took it any more.
+		d.late(Advance{Epoch: c.Epoch, HW: d.s.hw, Shown: true})
+	case c.Mode != Mirroring:
 		d.late(Show{Epoch: c.Epoch, HW: c.HW})
 	}
 	d.applied(nil)
