@@ -109,25 +109,26 @@ type explanation struct {
 	Entry     *highwater.HighWatermarkAdvanced `json:"entry"`
 	Mode      string                           `json:"mode"`
 	Holders   []holder                         `json:"holders"`
+	Deletions []deletion                       `json:"deletions"`
 }
 
 // explain answers, for one record: which ledger entry released its ack, under which set of replicas and
 // mirrors, and which of the given directories hold it.
 func (c *journalDump) explain(w io.Writer, topic string) error {
-	out := explanation{Topic: c.Topic, Partition: c.Partition, Offset: c.Offset, Holders: []holder{}}
+	out := explanation{Topic: c.Topic, Partition: c.Partition, Offset: c.Offset, Holders: []holder{}, Deletions: []deletion{}}
 	partition := fmt.Sprintf("partition/%s/%d/", topic, c.Partition)
 	ledger := fmt.Sprintf("ledger/%s/%d", topic, c.Partition)
 	for _, dir := range c.DataDir {
-		found, meta := []batchRow{}, audit.Entry{}
+		found, meta, starts := []batchRow{}, audit.Entry{}, logStart{}
 		if err := audit.Dump(dir, "", func(e audit.Entry) error {
-			if e.Type != log.RecordEntry {
-				return nil
-			}
 			switch {
 			case strings.HasPrefix(string(e.Stream), partition):
 				meta.Broker = e.Broker
+				if err := starts.consider(e); err != nil || e.Type != log.RecordEntry {
+					return err
+				}
 				return hold(e, c.Offset, &found)
-			case string(e.Stream) == ledger:
+			case string(e.Stream) == ledger && e.Type == log.RecordEntry:
 				return c.consider(e, &out)
 			}
 			return nil
@@ -137,6 +138,10 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 		report, err := audit.Verify(dir)
 		if err != nil {
 			return err
+		}
+		if starts.at > core.Offset(c.Offset) {
+			found = nil // its bytes may still lie there, in a batch or a segment that goes later
+			out.Deletions = append(out.Deletions, deletion{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir, int64(starts.at), starts.why, starts.when})
 		}
 		for _, b := range found {
 			out.Holders = append(out.Holders, holder{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir, b})
@@ -201,6 +206,9 @@ func (c *journalDump) consider(e audit.Entry, out *explanation) error {
 
 // unproven says where the proof may be.
 func unproven(e explanation) string {
+	if len(e.Holders) == 0 && len(e.Deletions) > 0 {
+		return "its log begins above it, and nothing here proves that it was acknowledged before it was deleted; give the --data-dir of every broker"
+	}
 	if len(e.Holders) == 0 {
 		return "nothing here proves that it exists; look at the partition and offset, and give the --data-dir of every broker"
 	}
@@ -209,15 +217,21 @@ func unproven(e explanation) string {
 }
 
 func verdict(e explanation) string {
+	gone := ""
+	if len(e.Holders) == 0 && len(e.Deletions) > 0 {
+		gone = "; DELETED since"
+	}
 	switch {
+	case e.Entry == nil && gone != "":
+		return "DELETED: the log begins above it, and no ledger entry here covers it"
 	case e.Entry == nil && len(e.Holders) == 0:
 		return "UNKNOWN: no replica here holds the record and no ledger entry covers it"
 	case e.Entry == nil:
 		return "UNKNOWN: no durable ledger entry covers the record; it may have been acknowledged after the last one"
 	case reported(e.Entry) != "":
-		return "COMMITTED under " + e.Mode + ", UNPROVEN: " + reported(e.Entry)
+		return "COMMITTED under " + e.Mode + ", UNPROVEN: " + reported(e.Entry) + gone
 	default:
-		return "COMMITTED under " + e.Mode
+		return "COMMITTED under " + e.Mode + gone
 	}
 }
 
@@ -262,4 +276,5 @@ func printExplanation(w io.Writer, e explanation) {
 			fmt.Sprintf("%d/%d/%d", h.Batch.ProducerID, h.Batch.ProducerEpoch, h.Batch.BaseSequence), h.DataDir)
 	}
 	t.print(w)
+	printDeletions(w, e.Deletions)
 }

@@ -12,6 +12,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
+	"lockstep/actors/core/partition"
 	"lockstep/journal"
 	"lockstep/journal/journaltest"
 	"lockstep/journal/quorum"
@@ -128,5 +129,41 @@ func TestDumpOfOneOffset(t *testing.T) {
 	}
 	if got := call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "orders", "--partition", "4", "--offset", "2"); got.code != exitError || !strings.Contains(got.err, "no partition 4") || !strings.Contains(got.err, "it has 1") {
 		t.Errorf("a partition that is not there: %+v", got)
+	}
+}
+
+// A record below the log start was deleted, although its batch may still be there: what released its ack is told all the same.
+func TestDumpOfADeletedOffset(t *testing.T) {
+	dir := written(t)
+	v, err := volume.Open(volume.Options{Dir: dir, Cluster: "dc1", Broker: 1, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := partition.LogStartAdvanced{From: 0, To: 2, Reason: partition.ReasonClient, WallMs: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC).UnixMilli()}
+	stream := journal.Stream("partition/" + orders.String() + "/0/1")
+	journaltest.Append(t, v, stream, core.Entry{Kind: core.EntryEvent, Op: core.IndexTrim, Base: 2, Payload: partition.EncodeEvent(moved)})
+	of := func(offset string) ran {
+		return call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "orders", "--partition", "0", "--offset", offset)
+	}
+	for offset, parts := range map[string][]string{
+		"1": {"COMMITTED under LOCAL; DELETED since", "HW 0 -> 3", "begins at 2", "a client deleted records", "2026-11-30"},
+		"2": {"orders/0 offset 2: COMMITTED under LOCAL\n", "0-4"},
+	} {
+		for _, part := range parts {
+			if got := of(offset); got.code != 0 || !strings.Contains(got.out, part) {
+				t.Errorf("offset %s: exit code %d (%s), %q does not say %q", offset, got.code, got.err, got.out, part)
+			}
+		}
+	}
+	// A snapshot knows it too, after the event is gone.
+	snapshot := partition.Snapshot{LogStart: 5, LEO: 5}
+	v.Snapshot(stream, snapshot.AppendTo(nil), nil)
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for offset, want := range map[string]string{"2": "DELETED since", "4": "DELETED: the log begins above it"} {
+		if got := of(offset); !strings.Contains(got.out, want) || !strings.Contains(got.out, "begins at 5") || (got.code == 0) != (offset == "2") {
+			t.Errorf("offset %s: %+v", offset, got)
+		}
 	}
 }

@@ -24,6 +24,7 @@
 //	ApiVersions                 18  0-5       kmsg   18_api_versions.go
 //	CreateTopics                19  2-8       own    19_create_topics.go
 //	DeleteTopics                20  1-6       kmsg   20_delete_topics.go
+//	DeleteRecords               21  0-2       kmsg   21_delete_records.go
 //	InitProducerId              22  0-5       kmsg   22_init_producer_id.go
 //	OffsetForLeaderEpoch        23  2-4       kmsg   23_offset_for_leader_epoch.go
 //	AddPartitionsToTxn          24  0-5       kmsg   24_add_partitions_to_txn.go

@@ -36,7 +36,7 @@ func (r *Replica) performPartition(f partition.Effect) {
 	case partition.DropCache:
 		r.tail.dropFrom(e.From)
 	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.ProducersDescribed, partition.RefuseProduce, partition.WakeFetch:
+		partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown partition effect %T", f))

@@ -59,7 +59,7 @@ func (f *fetcher) dueChecks(now time.Time) []question {
 		c.phase = aligning
 		c.next, c.last = view.LEO, core.NoEpoch
 		for _, e := range view.Epochs {
-			if e.Start < view.LEO {
+			if e.Start < view.LEO || view.LEO == view.LogStart { // of an emptied log the source may have lost the end
 				c.last = e.Epoch
 			}
 		}

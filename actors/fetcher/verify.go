@@ -10,7 +10,8 @@ import (
 
 // Verify reads the record batches of one answer and checks again what the source should have checked:
 // the peer, or what stands between us, may be broken or hostile (attack-A26). next is our LEO, last the
-// epoch of our newest record, adopted the source epoch the question was fenced with.
+// epoch of our newest record, adopted the source epoch the question was fenced with. In a log without any the first batch
+// may begin below next: records may have been deleted up to its middle.
 //
 // A cut-off last batch is normal, as answers are limited by size; everything else that does not fit is an
 // error, and nothing of the answer is used.
@@ -39,7 +40,7 @@ func fits(b batch.Batch, next core.Offset, last, adopted core.LeaderEpoch) error
 		return nil
 	}
 	switch base, epoch := core.Offset(b.BaseOffset), core.LeaderEpoch(b.LeaderEpoch); {
-	case base != next:
+	case base < 0 || base != next && (last != core.NoEpoch || base > next || core.Offset(b.LastOffset()) < next):
 		return fmt.Errorf("batch begins at offset %d where our log ends at %d", base, next)
 	case b.LastOffsetDelta < 0 || b.LastOffset() < b.BaseOffset:
 		return fmt.Errorf("batch at offset %d states last offset delta %d", base, b.LastOffsetDelta)

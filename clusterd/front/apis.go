@@ -54,6 +54,7 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyApiVersions:                  handler((*Front).apiVersions),
 		messages.KeyCreateTopics:                 handler((*Front).createTopics),
 		messages.KeyDeleteTopics:                 handler((*Front).deleteTopics),
+		messages.KeyDeleteRecords:                handler((*Front).deleteRecords),
 		messages.KeyInitProducerId:               handler((*Front).initProducerID),
 		messages.KeyAddPartitionsToTxn:           handler((*Front).addPartitionsToTxn),
 		messages.KeyAddOffsetsToTxn:              handler((*Front).addOffsetsToTxn),

@@ -17,6 +17,7 @@ type topicRules struct {
 	topic      *image.Topic
 	maxBytes   int64
 	compacted  bool
+	deletes    bool // old records may go without a newer one of their key
 	appendTime bool
 	before     int64 // ms
 	after      int64 // ms
@@ -39,10 +40,12 @@ func (f *Front) rulesOf(t *image.Topic) topicRules {
 	if r, ok := f.rules.rules[t.ID]; ok && r.topic == t {
 		return r
 	}
+	policy := f.topicWord("cleanup.policy", t)
 	r := topicRules{
 		topic:      t,
 		maxBytes:   f.topicNumber("max.message.bytes", t),
-		compacted:  strings.Contains(f.topicWord("cleanup.policy", t), "compact"),
+		compacted:  strings.Contains(policy, "compact"),
+		deletes:    strings.Contains(policy, "delete"),
 		appendTime: f.topicWord("message.timestamp.type", t) == "LogAppendTime",
 		before:     f.topicNumber("message.timestamp.before.max.ms", t),
 		after:      f.topicNumber("message.timestamp.after.max.ms", t),

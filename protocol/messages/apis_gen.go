@@ -22,6 +22,7 @@ const (
 	KeyApiVersions                  int16 = 18
 	KeyCreateTopics                 int16 = 19
 	KeyDeleteTopics                 int16 = 20
+	KeyDeleteRecords                int16 = 21
 	KeyInitProducerId               int16 = 22
 	KeyOffsetForLeaderEpoch         int16 = 23
 	KeyAddPartitionsToTxn           int16 = 24
@@ -84,6 +85,7 @@ var apis = []API{
 	{Key: KeyApiVersions, Name: "ApiVersions", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 8, ShownMin: 2, ShownMax: 8, Advertised: true, Own: true},
 	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ShownMin: 1, ShownMax: 6, Advertised: true, Own: false},
+	{Key: KeyDeleteRecords, Name: "DeleteRecords", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyInitProducerId, Name: "InitProducerId", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyOffsetForLeaderEpoch, Name: "OffsetForLeaderEpoch", Min: 2, Max: 4, ShownMin: 2, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyAddPartitionsToTxn, Name: "AddPartitionsToTxn", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},

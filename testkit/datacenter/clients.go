@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/protocol/batch"
@@ -123,6 +124,22 @@ func (d *Datacenter) MustProduce(t T, topic string, index int32, value string) i
 	return a.Base
 }
 
+// LogStart is the first offset of a partition.
+func (d *Datacenter) LogStart(t T, topic string, index int32) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	starts, err := kadm.NewClient(d.Admin.Kafka).ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		t.Fatalf("log start of %s/%d of %s: %v", topic, index, d.Cluster, err)
+	}
+	at, _ := starts.Lookup(topic, index)
+	return at.Offset
+}
+
 // Consumed is what a consumer sees of one partition.
 type Consumed struct {
 	HW    int64
@@ -157,6 +174,11 @@ func (d *Datacenter) Consume(t T, topic string, index int32) Consumed {
 			t.Fatalf("fetch %s/%d of %s: code %d, %d topics", topic, index, d.Cluster, res.ErrorCode, len(res.Responses))
 		}
 		got := res.Responses[0].Partitions[0]
+		if perr.Code(got.ErrorCode) == perr.OffsetOutOfRange && at == 0 {
+			if at = d.LogStart(t, topic, index); at > 0 {
+				continue
+			}
+		}
 		if got.ErrorCode != 0 {
 			t.Fatalf("fetch %s/%d of %s at %d: %s", topic, index, d.Cluster, at, perr.Code(got.ErrorCode).Name())
 		}

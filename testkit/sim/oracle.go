@@ -294,7 +294,7 @@ func (o *oracle) partitionEvent(r *replica, ev partition.Event) {
 		o.truncated(r, e)
 	case partition.SourceEpochAdopted:
 		o.world.say("%s %s adopts source epoch %d for %s", r.broker.home.site.id, r.broker.name(), e.SourceEpoch, r.id)
-	case partition.BatchAppended, partition.LeaderEpochBegan, partition.SourceHighWatermarkTracked, partition.MirroringFenced, partition.LogStartedAt:
+	case partition.BatchAppended, partition.LeaderEpochBegan, partition.SourceHighWatermarkTracked, partition.MirroringFenced, partition.LogStartedAt, partition.LogStartAdvanced:
 	default: // volatile
 	}
 }

@@ -197,7 +197,7 @@ func (r *replica) performPartition(f partition.Effect) {
 		r.publishView(e.View)
 	case partition.CacheBatch, partition.DropCache:
 	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.ProducersDescribed, partition.RefuseProduce, partition.WakeFetch: // routed by the shell
+		partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch: // routed by the shell
 	default:
 		panic(fmt.Sprintf("sim: unknown partition effect %T", f))
 	}

@@ -57,7 +57,7 @@ func (d *decision) adopt(c AdoptSource) {
 	}
 	d.endAdoption()
 	d.emit(AdoptionBegan{Adopt: c, To: to})
-	if !quarantineBeforeTruncation {
+	if !quarantineBeforeTruncation || s.leo == s.logStart {
 		d.cutAndAdopt()
 		return
 	}
@@ -109,6 +109,9 @@ func (d *decision) beginAt(c AdoptSource, end core.Offset) {
 // once more.
 func (s *State) commonEnd(c AdoptSource) (to core.Offset, final bool) {
 	if s.leo == s.logStart {
+		if s.lastEpoch() != core.NoEpoch && c.EndEpoch != core.NoEpoch {
+			return min(s.leo, max(c.EndOffset, 0)), true // all of it was deleted, and the source may have lost the end since
+		}
 		return s.leo, true
 	}
 	if c.EndEpoch == core.NoEpoch || (len(s.epochs) > 0 && c.EndEpoch < s.epochs[0].Epoch) {

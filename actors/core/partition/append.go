@@ -20,19 +20,11 @@ func (d *decision) appendClient(c AppendBatch) {
 	refuse := func(code perr.Code, text string) {
 		d.late(RefuseProduce{Ref: c.Ref, Code: code, Text: text, LogStart: s.logStart})
 	}
+	if code, text := s.closedForClients(); code != 0 {
+		refuse(code, text)
+		return
+	}
 	switch {
-	case !s.leading():
-		refuse(perr.NotLeaderOrFollower, "")
-		return
-	case s.role != Writable && s.opening && openingAsksToWait:
-		refuse(perr.NotLeaderOrFollower, "the topic is about to be written here: ask again")
-		return
-	case s.role != Writable && mirrorsAreReadOnly:
-		refuse(perr.ReadOnlyTopic, "the topic is mirrored by "+string(s.mirror)+": only its source writes to it")
-		return
-	case s.fence.Number != 0 && fenceRefusesProduce:
-		refuse(s.fence.Code, s.fence.Text)
-		return
 	case weak && c.Weak == WeakRefuse:
 		refuse(perr.InvalidRequiredAcks, fmt.Sprintf("acks=%d is not protected by the topic's synchronous mirrors: produce with acks=all, or set lockstep.weak.acks=allow", c.Acks))
 		return
@@ -61,6 +53,22 @@ func (d *decision) appendClient(c AppendBatch) {
 	d.publish()
 	d.wake()
 	d.confirm(c, base, core.Offset(b.LastOffset()), false)
+}
+
+// closedForClients says why clients may not change this log here, whatever they ask for.
+func (s *State) closedForClients() (perr.Code, string) {
+	switch {
+	case !s.leading():
+		return perr.NotLeaderOrFollower, ""
+	case s.role != Writable && s.opening && openingAsksToWait:
+		return perr.NotLeaderOrFollower, "the topic is about to be written here: ask again"
+	case s.role != Writable && mirrorsAreReadOnly:
+		return perr.ReadOnlyTopic, "the topic is mirrored by " + string(s.mirror) + ": only its source writes to it"
+	case s.fence.Number != 0 && fenceRefusesProduce:
+		return s.fence.Code, s.fence.Text
+	default:
+		return 0, ""
+	}
 }
 
 // confirm answers by the acks asked for. A duplicate waits for the HW of its original: an early success

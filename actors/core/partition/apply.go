@@ -25,7 +25,9 @@ func Apply(s *State, ev Event) {
 		s.lme, s.fencedLEO = e.LME, e.LEO
 		s.current, s.adopting = false, adoption{}
 	case LogStartedAt:
-		s.logStart, s.leo = e.Start, e.Start
+		s.startedAt(e.Start)
+	case LogStartAdvanced:
+		s.startAdvanced(e.To)
 	case Led:
 		s.take(e.Lead)
 	case LeadUpdated:
@@ -81,7 +83,7 @@ func Apply(s *State, ev Event) {
 	case TermBegan:
 		s.beginTerm(e)
 	case SourceHeard:
-		s.heardHW = max(s.heardHW, e.HW)
+		s.heardHW, s.heardStart = max(s.heardHW, e.HW), max(s.heardStart, e.LogStart)
 	case Troubled:
 		s.trouble = e.Text
 	case Looked:
@@ -165,7 +167,7 @@ func (s *State) follow(c Follow) {
 
 func (s *State) beginTerm(e TermBegan) {
 	s.term, s.session, s.current, s.adopting = e.Term, e.Session, true, adoption{}
-	s.trouble = ""
+	s.trouble, s.heardStart = "", 0
 	if !realignFollowersEachTerm {
 		return
 	}

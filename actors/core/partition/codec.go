@@ -21,6 +21,8 @@ func encode(ev Event) (core.Entry, bool) {
 		}, true
 	case LogTruncated:
 		return core.Entry{Kind: core.EntryEvent, Op: core.IndexTruncate, Base: e.To, Payload: EncodeEvent(e)}, true
+	case LogStartAdvanced:
+		return core.Entry{Kind: core.EntryEvent, Op: core.IndexTrim, Base: e.To, Payload: EncodeEvent(e)}, true
 	case DurableEvent:
 		return core.Entry{Kind: core.EntryEvent, Payload: EncodeEvent(e)}, true
 	default:

@@ -75,6 +75,13 @@ type WriteMarker struct {
 	CoordinatorEpoch int32
 }
 
+// DeleteRecords asks the leader to give up everything below Before, exclusive; Unknown stands for HW. Answered by
+// RecordsDeleted. It is a write: whatever refuses the batches of clients for being made elsewhere refuses this.
+type DeleteRecords struct {
+	Ref    core.RequestID
+	Before core.Offset
+}
+
 // DescribeProducers asks for the producers that the log knows. Answered by ProducersDescribed.
 type DescribeProducers struct{ Ref core.RequestID }
 
@@ -198,7 +205,7 @@ type Aligned struct {
 	Tail      core.Offset // the offset from which the leader can push
 	HW        core.Offset
 	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none, and AdoptedIncarnation the
-	// source's that counted it; LogStart is where an empty follower begins.
+	// source's that counted it; LogStart is the leader's: a follower whose log ends below it begins anew there.
 	Adopted            core.LeaderEpoch
 	AdoptedIncarnation core.Incarnation
 	LogStart           core.Offset
@@ -293,6 +300,7 @@ func (Lead) isCommand()              {}
 func (Follow) isCommand()            {}
 func (AppendBatch) isCommand()       {}
 func (WriteMarker) isCommand()       {}
+func (DeleteRecords) isCommand()     {}
 func (DescribeProducers) isCommand() {}
 func (AppendMirrored) isCommand()    {}
 func (AdoptSource) isCommand()       {}

@@ -52,6 +52,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.appendClient(c)
 	case WriteMarker:
 		d.writeMarker(c)
+	case DeleteRecords:
+		d.deleteRecords(c)
 	case DescribeProducers:
 		d.late(ProducersDescribed{Ref: c.Ref, Producers: s.describeProducers()})
 	case AppendMirrored:

@@ -79,6 +79,14 @@ type MarkerWritten struct {
 	Text string
 }
 
+// RecordsDeleted answers DeleteRecords. Without a code the leader's log begins at LogStart, durably; its followers are told.
+type RecordsDeleted struct {
+	Ref      core.RequestID
+	Code     perr.Code
+	Text     string
+	LogStart core.Offset
+}
+
 // ProducersDescribed answers DescribeProducers, sorted by producer id.
 type ProducersDescribed struct {
 	Ref       core.RequestID
@@ -188,6 +196,7 @@ func (e PidResetWritten) ReplyTo() core.RequestID    { return e.Ref }
 func (e WakeFetch) ReplyTo() core.RequestID          { return e.Ref }
 func (e MarkerWritten) ReplyTo() core.RequestID      { return e.Ref }
 func (e ProducersDescribed) ReplyTo() core.RequestID { return e.Ref }
+func (e RecordsDeleted) ReplyTo() core.RequestID     { return e.Ref }
 
 func (AckProduce) isEffect()         {}
 func (RefuseProduce) isEffect()      {}
@@ -197,6 +206,7 @@ func (PidResetWritten) isEffect()    {}
 func (WakeFetch) isEffect()          {}
 func (MarkerWritten) isEffect()      {}
 func (ProducersDescribed) isEffect() {}
+func (RecordsDeleted) isEffect()     {}
 func (TellHighWatermark) isEffect()  {}
 func (TellReplica) isEffect()        {}
 func (ReportDurable) isEffect()      {}

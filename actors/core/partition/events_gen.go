@@ -217,6 +217,46 @@ func (m *LogStartedAt) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 }
 
+// LogStartAdvanced says that everything below To is gone. It was committed: HW is at least To.
+type LogStartAdvanced struct {
+	// Log start before.
+	From core.Offset
+	// Log start after: the first offset that is left, which may lie inside a batch.
+	To core.Offset
+	// 0: a client asked for it. 1: retention.ms. 2: retention.bytes. 3: the leader or the source of a
+	// mirror had done so.
+	Reason int8
+	// Wall clock.
+	WallMs int64
+}
+
+// Default sets every field to its default.
+func (m *LogStartAdvanced) Default() {
+	*m = LogStartAdvanced{}
+}
+
+func (m *LogStartAdvanced) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, int64(m.From))
+	b = wire.AppendInt64(b, int64(m.To))
+	b = wire.AppendInt8(b, m.Reason)
+	b = wire.AppendInt64(b, m.WallMs)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *LogStartAdvanced) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.From = core.Offset(r.Int64())
+	m.To = core.Offset(r.Int64())
+	m.Reason = r.Int8()
+	m.WallMs = r.Int64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // SnapshotEpoch Leader-epoch history, ascending.
 type SnapshotEpoch struct {
 	// Leader epoch.
@@ -699,6 +739,9 @@ func (MirroringFenced) isDurable() {}
 func (LogStartedAt) isEvent()   {}
 func (LogStartedAt) isDurable() {}
 
+func (LogStartAdvanced) isEvent()   {}
+func (LogStartAdvanced) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -714,6 +757,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 124), 0), 0, true)
 	case LogStartedAt:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 125), 0), 0, true)
+	case LogStartAdvanced:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 126), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("partition: %T is not a durable event of this machine", e))
 	}
@@ -748,6 +793,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 125 && version >= 0 && version <= 0: // LogStartedAt
 		var e LogStartedAt
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 126 && version >= 0 && version <= 0: // LogStartAdvanced
+		var e LogStartAdvanced
 		e.readFrom(&r, version, true)
 		out = e
 	default:

@@ -62,12 +62,15 @@ func (d *decision) aligned(c Aligned) {
 	if !resumed && (c.LEO != s.leo || c.LastEpoch != s.lastEpoch()) {
 		return // about a log we no longer have: the newest JoinLeader is answered too
 	}
-	if s.leo < c.LogStart && s.leo == s.logStart {
-		d.emit(LogStartedAt{Start: c.LogStart})
+	if s.leo < c.LogStart {
+		d.beginAnew(c.LogStart)
 	}
 	d.emit(Joined{Term: c.Term, Tail: c.Tail, Adopted: c.Adopted})
 	d.noteSource(c.Adopted, c.AdoptedIncarnation, core.Unknown)
 	d.learn(c.HW)
+	if d.followStart(c.LogStart) {
+		d.publish()
+	}
 	d.report()
 	d.readOn()
 }
@@ -85,6 +88,15 @@ func (d *decision) replicate(c Replicate) {
 		}
 		return
 	}
+	if c.LogStart > s.leo && followLogStart {
+		// The leader deleted what we were still reading: there is nothing left to read it from.
+		d.emit(Left{})
+		d.beginAnew(c.LogStart)
+		d.publish()
+		d.wake()
+		d.joinLeader()
+		return
+	}
 	var ahead []batch.Batch
 	grown := false
 	for _, b := range c.Batches {
@@ -92,6 +104,9 @@ func (d *decision) replicate(c Replicate) {
 		switch {
 		case base == s.leo:
 			d.append(b)
+			grown = true
+		case s.beginsInside(b):
+			d.beginWith(b)
 			grown = true
 		case base < s.leo:
 			// Already here: a catch-up that was asked for twice.
@@ -109,6 +124,7 @@ func (d *decision) replicate(c Replicate) {
 	grown = d.drainStash() || grown
 	d.noteSource(c.Adopted, c.AdoptedIncarnation, c.SourceHW)
 	moved := d.learn(c.HW)
+	moved = d.followStart(c.LogStart) || moved
 	if grown {
 		d.report()
 	}

@@ -45,7 +45,7 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 					WriteMarker{Ref: ref, Epoch: e, ProducerID: int64(6 + rng.Intn(2)), ProducerEpoch: int16(rng.Intn(2)), Commit: rng.Intn(2) == 0}}[min(1, rng.Intn(4))]
 			}
 		case 6, 7:
-			cmd = AppendMirrored{Ref: ref, Session: s.session, SourceEpoch: s.adopted, SourceHW: s.leo,
+			cmd = AppendMirrored{Ref: ref, Session: s.session, SourceEpoch: s.adopted, SourceHW: s.leo, SourceLogStart: start(rng, s),
 				Batches: []batch.Batch{client(3, 0, int32(i), 1).Stamped(int64(s.leo), int32(max(s.adopted, 0)))}}
 		case 8, 9:
 			cmd = AdoptSource{Ref: ref, Session: s.session, SourceEpoch: core.LeaderEpoch(rng.Intn(9)), EndEpoch: core.LeaderEpoch(rng.Intn(9) - 1),
@@ -59,9 +59,10 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 		case 13:
 			cmd = AlignTo{From: 2, Epoch: e, EndEpoch: s.lastEpoch(), EndOffset: core.Offset(rng.Intn(int(s.leo) + 2))}
 		case 14:
-			cmd = Aligned{From: 2, Epoch: e, Term: 1, LastEpoch: s.lastEpoch(), LEO: s.leo, Tail: s.leo + core.Offset(rng.Intn(2)), Adopted: 3}
+			cmd = Aligned{From: 2, Epoch: e, Term: 1, LastEpoch: s.lastEpoch(), LEO: s.leo, Tail: s.leo + core.Offset(rng.Intn(2)), Adopted: 3,
+				HW: s.leo, LogStart: start(rng, s)}
 		case 15:
-			cmd = Replicate{From: 2, Epoch: e, Term: s.term, HW: s.leo, Adopted: 4, SourceHW: s.leo,
+			cmd = Replicate{From: 2, Epoch: e, Term: s.term, HW: s.leo, Adopted: 4, SourceHW: s.leo, LogStart: start(rng, s),
 				Batches: []batch.Batch{client(5, 0, int32(i), 1).Stamped(int64(s.leo)+int64(rng.Intn(2)), int32(e))}}
 		case 16:
 			cmd = Advanced{Epoch: e, HW: core.Offset(rng.Intn(int(s.leo) + 1)), Confirmed: []core.RequestID{ref - 1, ref - 2, ref - 3}}
@@ -72,7 +73,7 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 		case 18:
 			cmd = ParkFetch{Ref: ref, Until: Position(rng.Intn(3)), Beyond: s.leo}
 		default:
-			cmd = Tick{}
+			cmd = []Command{Tick{}, DeleteRecords{Ref: ref, Before: start(rng, s)}}[rng.Intn(2)]
 		}
 		steps = append(steps, laws.Step[Command]{Now: now, Cmd: cmd})
 		for _, ev := range Decide(s, now, cmd).Events {
@@ -80,4 +81,9 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 		}
 	}
 	return steps
+}
+
+// start is a log start that somebody states: mostly one that may be true.
+func start(rng *rand.Rand, s *State) core.Offset {
+	return s.logStart + core.Offset(rng.Intn(int(s.leo-s.logStart)+3)-1)
 }

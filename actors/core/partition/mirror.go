@@ -36,6 +36,9 @@ func (d *decision) appendMirrored(c AppendMirrored) {
 		if i == 0 && s.leo == 0 && s.logStart == 0 && base == c.SourceLogStart {
 			next = base // a new copy begins where the source's log begins
 		}
+		if i == 0 && s.beginsInside(b) {
+			next = base
+		}
 		switch {
 		case base != next:
 			answer(MirrorRejected, fmt.Sprintf("batch at offset %d does not follow offset %d", base, next))
@@ -50,21 +53,30 @@ func (d *decision) appendMirrored(c AppendMirrored) {
 		next, epoch = core.Offset(b.LastOffset())+1, of
 	}
 	if len(c.Batches) > 0 {
-		if base := core.Offset(c.Batches[0].BaseOffset); base != s.leo {
-			d.emit(LogStartedAt{Start: base})
-		}
 		if c.SourceHW > s.sourceHW {
 			d.emit(SourceHighWatermarkTracked{HW: c.SourceHW})
 		}
-		for _, b := range c.Batches {
-			d.append(b)
+		for i, b := range c.Batches {
+			if base := core.Offset(b.BaseOffset); i == 0 && base != s.leo {
+				d.beginWith(b)
+			} else {
+				d.append(b)
+			}
 			d.push(b)
 		}
 		d.report()
 		d.publish()
 		d.wake()
 	} else if c.SourceHW > s.trackedHW() {
-		d.emit(SourceHeard{HW: c.SourceHW})
+		d.emit(SourceHeard{HW: c.SourceHW, LogStart: core.Unknown})
+	}
+	if c.SourceLogStart > s.heardStart {
+		d.emit(SourceHeard{HW: core.Unknown, LogStart: c.SourceLogStart})
+		if d.followSource() {
+			d.publish()
+			d.wake()
+			d.pushHighWatermark()
+		}
 	}
 	d.tell(highwater.TrackSourceHW{SourceEpoch: c.SourceEpoch, HW: c.SourceHW, Waits: c.HasWaiters})
 	answer(MirrorOK, "")

@@ -19,6 +19,9 @@ const (
 	keepBelowSourceHW          = true // R11, P8: never cut what the source had committed
 	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean
 	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation
+	deleteCommittedOnly        = true // F52: what is not committed is not deleted, whoever asks for it
+	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here
+	producersOutliveTheirLog   = true // T06: deleted batches are still those that a retry repeats
 	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
 	anEpochNeverShrinks        = true // R11, R12: a source that is shorter in the same epoch is another copy of it
 	anotherRecordDiverges      = true // R11: another record under the same epoch is another copy of the source

@@ -132,6 +132,7 @@ func (d *decision) advanced(c Advanced) {
 	moved := c.HW > s.hw
 	if moved {
 		d.emit(HighWatermarkLearned{HW: c.HW})
+		d.followSource()
 	}
 	seen := s.readable()
 	if c.Shown && c.HW > s.shown {

@@ -80,9 +80,11 @@ type soft struct {
 	adopting  adoption
 	floorMark core.Offset // R as far as known here: own LEO at the start, then what the HW actor says
 	heardHW   core.Offset // source HW of answers without batches
-	followers []follower
-	waits     map[core.RequestID]Wait
-	admission admission
+	// heardStart is where the source's log begins, as stated in this term: ours follows as far as our HW.
+	heardStart core.Offset
+	followers  []follower
+	waits      map[core.RequestID]Wait
+	admission  admission
 
 	// As follower.
 	joined     bool

@@ -237,7 +237,7 @@ func (b *broker) perform(f Effect) {
 		b.view = e.View
 	case AckProduce:
 		b.w.ack(b, e.Base)
-	case MarkerWritten, MirrorAnswered, MirrorFenced, PidResetWritten, ProducersDescribed, RefuseProduce, WakeFetch, CacheBatch, DropCache, ArmTimer:
+	case MarkerWritten, MirrorAnswered, MirrorFenced, PidResetWritten, ProducersDescribed, RecordsDeleted, RefuseProduce, WakeFetch, CacheBatch, DropCache, ArmTimer:
 	default:
 		panic(fmt.Sprintf("world: %T", f))
 	}
