@@ -70,6 +70,9 @@ type Volume interface {
 	ReadBatches(s Stream, from core.Offset, max int) ([]StoredBatch, error)
 	// FindTimestamp returns the first batch of s with MaxTimestamp >= ts at or above from, if any.
 	FindTimestamp(s Stream, from core.Offset, ts int64) (StoredBatch, bool, error)
+	// Extents visits the batches of s that ReadBatches would return from from on, in order and without reading them, until
+	// visit returns false. What cuts batches waits for it meanwhile: visit is quick, and stops after some thousands.
+	Extents(s Stream, from core.Offset, visit func(Extent) bool) error
 	// Sizes is how many bytes the batches of each stream take that ReadBatches may return: on a disk with their
 	// frames. It may wait for the index to take what is durable.
 	Sizes(streams []Stream) ([]int64, error)
@@ -87,4 +90,11 @@ type StoredBatch struct {
 	Epoch        core.LeaderEpoch
 	MaxTimestamp int64
 	Bytes        []byte
+}
+
+// Extent is one batch as the index knows it. Bytes are those that Sizes counts.
+type Extent struct {
+	Base, Last   core.Offset
+	MaxTimestamp int64
+	Bytes        int64
 }

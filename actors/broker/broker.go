@@ -20,6 +20,7 @@ type Broker struct {
 	feed        *feed
 	io          *shell.Inbox[func()] // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	producerIDs *producerIDs
+	cleaner     *cleaner
 
 	mu       sync.RWMutex
 	running  bool // replicas are spawned when the image assigns them
@@ -36,6 +37,7 @@ func newBroker(c *Cluster, slot Volume) *Broker {
 	b := &Broker{id: slot.ID, cluster: c, slot: slot, store: slot.Store, running: slot.Store != nil, lost: slot.Err, replicas: map[core.PartitionID]*Replica{}, dropping: map[core.PartitionID]int{}, retiring: map[core.PartitionID][]func(){}, barred: map[core.PartitionID]core.LeaderEpoch{}}
 	b.producerIDs = &producerIDs{cluster: c}
 	b.feed = newFeed(b)
+	b.cleaner = newCleaner(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
 	return b
 }

@@ -65,6 +65,11 @@ type Options struct {
 	NoGating bool
 	// SwitchoverMs is how long a switchover may fence a topic before it is handed over; 0: DefaultSwitchoverMs.
 	SwitchoverMs int64
+	// Settings are the broker settings that an operator gave, by Kafka's names: they stand in for those that a topic does not
+	// override.
+	Settings map[string]string
+	// RetentionCheckMs is how often logs are looked through for what retention lets go; 0: DefaultRetentionCheckMs.
+	RetentionCheckMs int64
 	// PromiseRelease is lockstep.release.after.lease: every release waits for the claim lease, and evidence says so.
 	PromiseRelease bool
 	// Mirrors are what mirrors of this cluster do unless their own settings say otherwise.

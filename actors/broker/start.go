@@ -63,6 +63,9 @@ func Start(o Options) (*Cluster, error) {
 		t.Tell(transaction.Resume{Settings: o.Transactions})
 	}
 	c.brokers[0].producerIDs.fill()
+	for _, b := range c.brokers {
+		b.cleaner.begin()
+	}
 	return c, nil
 }
 
@@ -164,8 +167,9 @@ func (c *Cluster) Close() {
 			m.Close(done)
 		}
 	})
-	waitAll(2*len(c.brokers), func(done func()) {
+	waitAll(3*len(c.brokers), func(done func()) {
 		for _, b := range c.brokers {
+			b.cleaner.inbox.Close(done)
 			b.feed.inbox.Close(done)
 			b.io.Close(done)
 		}

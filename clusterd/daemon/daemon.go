@@ -174,7 +174,8 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			c.Set["unstable.api.versions.enable"] == "false" || c.Set["unstable.feature.versions.enable"] == "false",
 		PromiseRelease: c.Set["lockstep.release.after.lease"] == "true",
 		SwitchoverMs:   c.Int("lockstep.switchover.timeout.ms", 0),
-		Reopen:         d.store.reopen, Exit: d.machine.Exit,
+		Settings:       c.Set, RetentionCheckMs: c.Int("log.retention.check.interval.ms", 0),
+		Reopen: d.store.reopen, Exit: d.machine.Exit,
 	}
 	for i, v := range d.store.slots {
 		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)

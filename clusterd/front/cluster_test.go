@@ -77,7 +77,7 @@ func (h *house) start() {
 	before := h.addrs
 	h.addrs, h.fronts = nil, nil
 	h.clock = shell.NewRealClock()
-	options := broker.Options{Cluster: h.id, Control: h.control, Clock: h.clock, Logger: testLogger(), Groups: group.DefaultSettings(),
+	options := broker.Options{Cluster: h.id, Control: h.control, Clock: h.clock, Logger: testLogger(), Groups: group.DefaultSettings(), Settings: h.settings,
 		Exit: func(why string) { panic("the cluster gives up: " + why) }}
 	if h.quorum != nil {
 		options.Control = h.quorum
@@ -89,6 +89,7 @@ func (h *house) start() {
 		options.Groups.ConsumerSessionMs = h.session.Milliseconds()
 	}
 	if h.retention > 0 {
+		options.RetentionCheckMs = h.retention.Milliseconds()
 		options.Groups.RetentionMs, options.Groups.RetentionCheckMs = h.retention.Milliseconds(), h.retention.Milliseconds()
 	}
 	for i, v := range h.volumes {

@@ -115,6 +115,34 @@ func Volume[V journal.Volume](t *testing.T, fresh func(t *testing.T) Disk[V]) {
 		want("dropped", size(), 0, 0)
 		closed(t, v)
 	})
+	run("extents are the batches that can be read, and add up to the size", func(t *testing.T, d Disk[V], v V) {
+		Append(t, v, part, Batch(0, 9, 5000), Batch(10, 19, 100), Batch(20, 29, 100), Batch(30, 39, 100), Truncate(35), Trim(10))
+		for range 2 {
+			var bytes int64
+			var seen []string
+			visit := func(e journal.Extent) bool {
+				if e.MaxTimestamp != 1000+int64(e.Last) {
+					t.Errorf("batch %d has timestamp %d", e.Base, e.MaxTimestamp)
+				}
+				bytes += e.Bytes
+				seen = append(seen, fmt.Sprintf("%d-%d", e.Base, e.Last))
+				return e.Last < 29
+			}
+			if err := v.Extents(part, 0, visit); err != nil {
+				t.Fatal(err)
+			}
+			same(t, seen, "10-19", "20-29")
+			if sizes, err := v.Sizes([]journal.Stream{part}); err != nil || sizes[0] != bytes {
+				t.Fatalf("the extents have %d bytes, the stream %d (%v)", bytes, sizes, err)
+			}
+			if seen = nil; v.Extents(part, 25, visit) != nil || len(seen) != 1 || v.Extents(part+"0", 0, visit) != nil || len(seen) != 1 {
+				t.Fatalf("from inside of a batch: %v", seen)
+			}
+			closed(t, v)
+			v = d.Open(t)
+		}
+		closed(t, v)
+	})
 	run("a snapshot ends the replay of batches but not their reading", func(t *testing.T, d Disk[V], v V) {
 		Append(t, v, part, Batch(0, 9, 100), Batch(10, 19, 100))
 		Settle(t, func(done journal.Done) { v.Snapshot(part, []byte("s"), done) })

@@ -137,6 +137,22 @@ func (j *Journal) FindTimestamp(name journal.Stream, from core.Offset, ts int64)
 	return journal.StoredBatch{}, false, nil
 }
 
+// Extents implements journal.Volume.
+func (j *Journal) Extents(name journal.Stream, from core.Offset, visit func(journal.Extent) bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := j.streams[name]
+	if s == nil {
+		return nil
+	}
+	for _, b := range s.batches[s.at(from):] {
+		if !visit(journal.Extent{Base: b.entry.Base, Last: b.entry.Last, MaxTimestamp: b.entry.MaxTimestamp, Bytes: int64(len(b.entry.Payload))}) {
+			break
+		}
+	}
+	return nil
+}
+
 // Sizes implements journal.Volume.
 func (j *Journal) Sizes(names []journal.Stream) ([]int64, error) {
 	j.mu.Lock()

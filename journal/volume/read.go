@@ -61,6 +61,13 @@ func (v *Volume) FindTimestamp(s journal.Stream, from core.Offset, ts int64) (jo
 	return found[0], true, nil
 }
 
+// Extents implements journal.Volume.
+func (v *Volume) Extents(s journal.Stream, from core.Offset, visit func(journal.Extent) bool) error {
+	return v.behind.batches(s, from, func(b badger.Batch) bool {
+		return visit(journal.Extent{Base: b.Base, Last: b.Last, MaxTimestamp: b.MaxTimestamp, Bytes: int64(b.Pos.Length)})
+	})
+}
+
 // Sizes implements journal.Volume.
 func (v *Volume) Sizes(streams []journal.Stream) ([]int64, error) {
 	if err := v.behind.drain(); err != nil {

@@ -49,6 +49,20 @@ func FindSetting(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
+// Effective is the value of a topic's setting: the first of these that has it, then the default.
+func Effective(name string, from ...map[string]string) string {
+	for _, values := range from {
+		if v, set := values[name]; set {
+			return v
+		}
+	}
+	s, known := FindSetting(name)
+	if !known {
+		panic("controller: no setting " + name)
+	}
+	return s.Default
+}
+
 // CheckTopicSetting says what is wrong with an override of a topic, "" if nothing is.
 func CheckTopicSetting(name, value string) string {
 	s, known := FindSetting(name)

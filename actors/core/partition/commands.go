@@ -82,6 +82,14 @@ type DeleteRecords struct {
 	Before core.Offset
 }
 
+// ExpireRecords gives up what is below Before, exclusive, as far as it is committed: the retention of the topic says so, of
+// the log of Epoch. Where clients may not write it does nothing: the log is another cluster's to shorten.
+type ExpireRecords struct {
+	Epoch  core.LeaderEpoch
+	Before core.Offset
+	Reason Reason
+}
+
 // DescribeProducers asks for the producers that the log knows. Answered by ProducersDescribed.
 type DescribeProducers struct{ Ref core.RequestID }
 
@@ -301,6 +309,7 @@ func (Follow) isCommand()            {}
 func (AppendBatch) isCommand()       {}
 func (WriteMarker) isCommand()       {}
 func (DeleteRecords) isCommand()     {}
+func (ExpireRecords) isCommand()     {}
 func (DescribeProducers) isCommand() {}
 func (AppendMirrored) isCommand()    {}
 func (AdoptSource) isCommand()       {}

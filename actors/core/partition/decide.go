@@ -54,6 +54,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.writeMarker(c)
 	case DeleteRecords:
 		d.deleteRecords(c)
+	case ExpireRecords:
+		d.expireRecords(c)
 	case DescribeProducers:
 		d.late(ProducersDescribed{Ref: c.Ref, Producers: s.describeProducers()})
 	case AppendMirrored:

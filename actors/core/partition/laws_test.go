@@ -73,7 +73,7 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 		case 18:
 			cmd = ParkFetch{Ref: ref, Until: Position(rng.Intn(3)), Beyond: s.leo}
 		default:
-			cmd = []Command{Tick{}, DeleteRecords{Ref: ref, Before: start(rng, s)}}[rng.Intn(2)]
+			cmd = []Command{Tick{}, DeleteRecords{Ref: ref, Before: start(rng, s)}, ExpireRecords{Epoch: e, Before: start(rng, s)}}[rng.Intn(3)]
 		}
 		steps = append(steps, laws.Step[Command]{Now: now, Cmd: cmd})
 		for _, ev := range Decide(s, now, cmd).Events {

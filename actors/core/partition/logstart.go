@@ -39,12 +39,28 @@ func (d *decision) deleteRecords(c DeleteRecords) {
 		return
 	}
 	if before > s.logStart {
-		d.advanceLogStart(before, ReasonClient)
-		d.publish()
-		d.wake()
-		d.pushHighWatermark()
+		d.shorten(before, ReasonClient)
 	}
 	d.late(RecordsDeleted{Ref: c.Ref, LogStart: s.logStart})
+}
+
+// expireRecords does what the retention of the topic asks for.
+func (d *decision) expireRecords(c ExpireRecords) {
+	s := &d.s
+	if code, _ := s.closedForClients(); code != 0 || c.Epoch != s.epoch {
+		return
+	}
+	if before := min(c.Before, s.hw); before > s.logStart {
+		d.shorten(before, c.Reason)
+	}
+}
+
+// shorten moves the log start of a leader, and tells everybody.
+func (d *decision) shorten(to core.Offset, why Reason) {
+	d.advanceLogStart(to, why)
+	d.publish()
+	d.wake()
+	d.pushHighWatermark()
 }
 
 func (d *decision) advanceLogStart(to core.Offset, why Reason) {

@@ -62,6 +62,21 @@ func TestWhatIsAcknowledgedMayBeDeletedAtOnce(t *testing.T) { // I14
 	}
 }
 
+// Retention was judged by a view: what is not committed stays, and so does the log of another epoch.
+func TestWhatExpiresIsCommitted(t *testing.T) {
+	b := leader(t).produce(9, 0, 0, 2).commit().produce(9, 0, 2, 3)
+	if b.do(ExpireRecords{Epoch: 4, Before: 2, Reason: ReasonTime}); len(b.events) != 0 {
+		t.Fatalf("of an older epoch: %+v", b.events)
+	}
+	b.do(ExpireRecords{Epoch: 5, Before: 5, Reason: ReasonTime})
+	if v, _ := effect[PublishView](b); v.View.LogStart != 2 || b.events[0].(LogStartAdvanced).Reason != ReasonTime {
+		t.Fatalf("%+v, view %+v", b.events, v.View)
+	}
+	if m := mirrored(t, 7, 7).do(Advanced{Epoch: 100, HW: 2, Shown: true}).do(ExpireRecords{Epoch: 100, Before: 1}); len(m.events) != 0 {
+		t.Fatalf("a mirror follows its source, not its own retention: %+v", m.events)
+	}
+}
+
 func TestOnlyWhoTakesWritesDeletes(t *testing.T) {
 	fence := Fence{Number: 3, Code: perr.NotLeaderOrFollower, Text: "moves to dc2"}
 	for name, c := range map[string]struct {
