@@ -102,6 +102,7 @@ func (d *decision) beginAt(c AdoptSource, end core.Offset) {
 		reset = gap(c, end)
 	}
 	d.emit(LogStartedAt{Start: c.SourceStart})
+	d.advanceLogStart(c.SourceStart, ReasonReplicated) // the source had committed it: HW is not below the log start
 	d.adoptNow(c, c.SourceStart, false, reset)
 }
 

@@ -243,6 +243,11 @@ func TestBehindTheSourcesLogStartWeBeginAnew(t *testing.T) {
 	if to, ok := effect[TellReplica](b); !ok || to.Command.(AlignTo).EndEpoch != core.NoEpoch {
 		t.Fatalf("followers were not sent to begin anew: %+v", to)
 	}
+	if v, _ := effect[PublishView](b); v.View.LogStart != 10 || v.View.HW != 10 || Describe(b.restarted().s).HW != 10 {
+		t.Fatalf("readers are shown %+v", v.View)
+	}
+	b.do(Lead{Epoch: 101, Role: Mirroring, Mirror: "dr", Session: 1, Replicas: []core.ReplicaID{1, 2}})
+	b.do(AdoptSource{Session: 1, SourceEpoch: 7, EndEpoch: core.NoEpoch, SourceStart: 10, LastUnclean: core.NoEpoch, Stated: true})
 	next := record(9).Stamped(10, 7)
 	b.do(AppendMirrored{Session: 1, SourceEpoch: 7, Batches: []batch.Batch{next}, SourceHW: 11, SourceLogStart: 10})
 	if v := Describe(b.s); b.answer().Outcome != MirrorOK || v.LogStart != 10 || v.LEO != 11 {
