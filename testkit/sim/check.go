@@ -33,7 +33,7 @@ func (f *fetcher) startCheck(now int64) {
 		v := r.view
 		c.phase, c.next, c.last = aligning, v.LEO, core.NoEpoch
 		for _, e := range v.Epochs {
-			if e.Start < v.LEO {
+			if e.Start < v.LEO || v.LEO == v.LogStart {
 				c.last = e.Epoch
 			}
 		}

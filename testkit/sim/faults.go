@@ -146,6 +146,8 @@ func (f *faults) inject(p planned) {
 		f.replace(r)
 	case "prefer":
 		f.prefer(s)
+	case "delete-records":
+		f.deleteRecords(r, s)
 	default:
 		panic("sim: unknown fault " + p.Kind)
 	}

@@ -47,7 +47,7 @@ type TopicOptions struct {
 // Kinds are the faults and the operator's actions, each drawn on or off per seed.
 var Kinds = []string{
 	"kill", "stop-broker", "poison", "slow-disk", "cut", "hole-to", "hole-from", "pause", "hold-image", "starve", "panic", "usurp", "isr-window", "clock-step",
-	"release", "alter", "grow", "hold", "forget", "wipe", "isr-removal", reassignKind,
+	"release", "alter", "grow", "hold", "forget", "wipe", "isr-removal", reassignKind, "delete-records",
 }
 
 // moveKinds are what an operator does once in a run, if at all: each is on in one seed of five.

@@ -36,6 +36,8 @@ type truth struct {
 	born  []image.Gate // who gated its topic when it was added
 
 	committed [][]commit // by site: what its high watermarks passed, in order
+
+	deleted []core.Offset // by site: below it clients have deleted what it holds, or its source had
 }
 
 // siteTruth is what one cluster owes of a partition.
@@ -91,6 +93,7 @@ func (o *oracle) truth(id core.PartitionID) *truth {
 			t.sites = append(t.sites, siteTruth{forked: core.Unknown})
 			t.topHW = append(t.topHW, 0)
 			t.committed = append(t.committed, nil)
+			t.deleted = append(t.deleted, 0)
 			t.seen = append(t.seen, map[core.Offset]invariants.Digest{})
 		}
 		o.partitions[id] = t
@@ -137,6 +140,9 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 		return
 	}
 	o.counts.Acked++
+	if base+core.Offset(one.LastOffsetDelta) < t.goneBelow(site.index) {
+		return // it was deleted before its ack left: nobody owes it
+	}
 	i := find(r.log.disk, base)
 	if i == len(r.log.disk) || core.Offset(r.log.disk[i].BaseOffset) != base {
 		w.found("I06", "%s acked offset %d of %s, which is not on its own disk", r.partition.spec.id, base, r.id)
@@ -213,6 +219,9 @@ func (o *oracle) checkAck(t *truth, a *ackTruth, site int, when string) {
 }
 
 func (o *oracle) holds(t *truth, a *ackTruth, s *site, broker core.ReplicaID, when string) bool {
+	if a.last < t.goneBelow(s.index) {
+		return true
+	}
 	list := s.onDisk(broker, t.id)
 	i := find(list, a.base)
 	if i < len(list) && core.Offset(list[i].BaseOffset) == a.base && digest(list[i]) == a.digest {
@@ -294,29 +303,12 @@ func (o *oracle) partitionEvent(r *replica, ev partition.Event) {
 		o.truncated(r, e)
 	case partition.SourceEpochAdopted:
 		o.world.say("%s %s adopts source epoch %d for %s", r.broker.home.site.id, r.broker.name(), e.SourceEpoch, r.id)
-	case partition.BatchAppended, partition.LeaderEpochBegan, partition.SourceHighWatermarkTracked, partition.MirroringFenced, partition.LogStartedAt, partition.LogStartAdvanced:
+	case partition.LogStartAdvanced:
+		o.starts(r, e.To, e.Reason == partition.ReasonClient)
+	case partition.LogStartedAt:
+		o.starts(r, e.Start, false)
+	case partition.BatchAppended, partition.LeaderEpochBegan, partition.SourceHighWatermarkTracked, partition.MirroringFenced:
 	default: // volatile
-	}
-}
-
-// truncated: a member of the ISR never cuts what its cluster owes.
-func (o *oracle) truncated(r *replica, e partition.LogTruncated) {
-	t, s := o.truth(r.id), r.broker.home.site
-	r.truth.checked = min(r.truth.checked, e.To)
-	isr, _ := o.electable(s, r.id)
-	if !slices.Contains(isr, r.broker.id) {
-		return
-	}
-	for i := range t.acks {
-		a := &t.acks[i]
-		if a.last < e.To || a.owed&siteBit(s.index) == 0 {
-			continue
-		}
-		j := find(r.log.disk, a.base)
-		if j < len(r.log.disk) && digest(r.log.disk[j]) == a.digest {
-			o.world.found("I28", "%s/%s, an in-sync replica, cuts %s to %d and with it the acknowledged batch %d..%d", s.id, r.broker.name(), r.id, e.To, a.base, a.last)
-			return
-		}
 	}
 }
 

@@ -25,12 +25,7 @@ func (o *oracle) floorStated(r *replica, e highwater.PublishFloor) {
 		isr = nil
 	}
 	for _, broker := range isr {
-		list := s.onDisk(broker, r.id)
-		end := core.Offset(0)
-		if n := len(list); n > 0 {
-			end = core.Offset(list[n-1].LastOffset()) + 1
-		}
-		if end < e.Floor {
+		if end := s.ends(broker, r.id); end < e.Floor {
 			o.world.found("I24", "%s states floor %d of %s in source epoch %d, and its in-sync broker %d ends at %d", s.id, e.Floor, r.id, e.SourceEpoch, broker, end)
 		}
 	}

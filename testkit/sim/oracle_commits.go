@@ -74,7 +74,7 @@ func (o *oracle) commits(t *truth, r *replica, site int, from, to core.Offset) {
 func (o *oracle) leads(t *truth, r *replica) {
 	site := r.broker.home.site.index
 	for _, c := range t.committed[site] {
-		if !has(r.log.batches, c) {
+		if c.last >= t.goneBelow(site) && !has(r.log.batches, c) {
 			o.world.found("I04", "%s of %s begins to lead %s without the committed batch %d..%d", r.broker.name(), r.broker.home.site.id, r.id, c.base, c.last)
 			return
 		}

@@ -2,9 +2,9 @@ package sim
 
 // Counts are what a run did.
 type Counts struct {
-	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown int
-	Moved, HandedOver                                                                                       int // replicas, leaders
-	ClaimsChecked, Compared                                                                                 int
+	Acked, AckedSync, Consumed, Elections, Truncations, Promotions, Failovers, Releases, Switchovers, Grown, Deletions int
+	Moved, HandedOver                                                                                                  int // replicas, leaders
+	ClaimsChecked, Compared                                                                                            int
 }
 
 func (c *Counts) add(o Counts) {
@@ -18,6 +18,7 @@ func (c *Counts) add(o Counts) {
 	c.Releases += o.Releases
 	c.Switchovers += o.Switchovers
 	c.Grown += o.Grown
+	c.Deletions += o.Deletions
 	c.Moved += o.Moved
 	c.HandedOver += o.HandedOver
 	c.ClaimsChecked += o.ClaimsChecked

@@ -216,5 +216,5 @@ func (s *site) ends(broker core.ReplicaID, id core.PartitionID) core.Offset {
 	if n := len(list); n > 0 {
 		return core.Offset(list[n-1].LastOffset()) + 1
 	}
-	return 0
+	return s.world.oracle.truth(id).goneBelow(s.index) // all of it was deleted, if there was anything
 }
