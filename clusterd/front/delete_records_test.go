@@ -10,7 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/batch"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -149,4 +151,27 @@ func TestDeletionWaitsForLiveReplicas(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// TestAFetchThatADeletionOvertakesIsOutOfRange: R10. The log started at 0 when the fetch looked, and at 3 when it read.
+func TestAFetchThatADeletionOvertakesIsOutOfRange(t *testing.T) {
+	h := newHouse(t, 1)
+	id := h.fill("t", 5, 10)
+	h.restart() // nothing is in memory
+	replica, _ := h.cluster.Brokers()[0].Replica(core.PartitionID{Topic: id})
+	waitFor(t, "a leader", func() bool { return replica.View().IsLeader && replica.View().HW == 5 })
+	before := replica.View()
+	if got := h.deleteRecords(1, "t", 3, 2); got.ErrorCode != 0 {
+		t.Fatal(perr.Code(got.ErrorCode))
+	}
+	for offset, want := range map[int64]perr.Code{1: perr.OffsetOutOfRange, 3: perr.None} {
+		r := fetchRequest(1<<20, ask{topic: id, offset: offset})
+		out := messages.NewFetchResponsePartition()
+		a := &answer{fetch: &fetch{front: h.fronts[0], req: r}, budget: 1 << 20}
+		var at place
+		a.read(at, replica, before, partition.PositionHW, &r.Topics[0].Partitions[0], &out)
+		if perr.Code(out.ErrorCode) != want || (len(out.Records) > 0) != (want == perr.None) {
+			t.Errorf("offset %d: %s with %d bytes", offset, perr.Code(out.ErrorCode), len(out.Records))
+		}
+	}
 }

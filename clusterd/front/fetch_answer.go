@@ -179,6 +179,11 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 		a.refuse(out, perr.KafkaStorageError)
 		return
 	}
+	if len(batches) > 0 && batches[0].Base > from {
+		// What was asked for was deleted since the view was taken: records further on are no answer to it.
+		a.refuse(out, perr.OffsetOutOfRange)
+		return
+	}
 	end := from
 	for i, b := range batches {
 		if b.Last >= below || len(b.Bytes) > room && (i > 0 || a.bytes > 0) {
