@@ -94,7 +94,9 @@ func TestTheSpaceOfDeletedRecordsComesBack(t *testing.T) {
 		t.Fatalf("12 MiB lie in %d segments of 1 MiB", full)
 	}
 	answer := make(chan any, 1)
-	leader.Ask(func(ref core.RequestID) partition.Command { return partition.DeleteRecords{Ref: ref, Before: core.Unknown} }, func(a any) { answer <- a })
+	leader.Ask(func(ref core.RequestID) partition.Command {
+		return partition.DeleteRecords{Ref: ref, Before: core.Unknown}
+	}, func(a any) { answer <- a })
 	if d := (<-answer).(partition.RecordsDeleted); d.Code != 0 || d.LogStart != 16*12 {
 		t.Fatalf("%+v", d)
 	}
