@@ -86,7 +86,7 @@ func (w *world) watchMove(d *site, topic core.TopicID, verb mirror.Verb, share f
 		case t.Topic != topic:
 			continue
 		case t.Phase == mirror.Stopped:
-			w.movedTopic(d, topic, share)
+			w.movedTopic(d, home, topic, share)
 		case t.Phase == mirror.Stopping || t.Moving:
 			again()
 		case verb == mirror.VerbFailover:
@@ -99,8 +99,9 @@ func (w *world) watchMove(d *site, topic core.TopicID, verb mirror.Verb, share f
 	}
 }
 
-func (w *world) movedTopic(d *site, topic core.TopicID, share float64) {
+func (w *world) movedTopic(d *site, home *process, topic core.TopicID, share float64) {
 	w.oracle.counts.Failovers++
+	w.oracle.unmirrored(d, home)
 	w.say("%s is open for writers of topic %s", d.id, topic)
 	for _, p := range w.load.producers {
 		if p.id.Topic == topic && p.site == w.sites[0] && chance(p.random, share) {
