@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -101,22 +100,12 @@ func (f *Front) createByName(names []string, done func(map[string]perr.Code)) {
 }
 
 // whenKnown calls done when this broker's image has the topics with leaders, or after a second: clients
-// produce right after they were told (compat-A10). It never blocks.
+// produce right after they were told (compat-A10).
 func (f *Front) whenKnown(names []string, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
-	var look func(n int)
-	look = func(n int) {
-		if n == steps || f.knowsLeaders(names) {
-			done()
-			return
-		}
-		time.AfterFunc(step, func() { look(n + 1) })
-	}
-	look(0)
+	f.whenSeen(func(img *image.Image) bool { return f.knowsLeaders(img, names) }, done)
 }
 
-func (f *Front) knowsLeaders(names []string) bool {
-	img := f.broker.Image()
+func (f *Front) knowsLeaders(img *image.Image, names []string) bool {
 	for _, name := range names {
 		t, code := findTopic(img, name, core.TopicID{}, false)
 		if code != perr.None {

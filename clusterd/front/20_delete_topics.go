@@ -2,7 +2,7 @@ package front
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -94,21 +94,7 @@ func mirroredRefusal(img *image.Image, t *image.Topic) (perr.Code, string) {
 
 // whenGone calls done when this broker's image has forgotten the topics, or after a second.
 func (f *Front) whenGone(ids []core.TopicID, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
-	var look func(n int)
-	look = func(n int) {
-		img := f.broker.Image()
-		left := 0
-		for _, id := range ids {
-			if img.Topics[id] != nil {
-				left++
-			}
-		}
-		if n == steps || left == 0 {
-			done()
-			return
-		}
-		time.AfterFunc(step, func() { look(n + 1) })
-	}
-	look(0)
+	f.whenSeen(func(img *image.Image) bool {
+		return !slices.ContainsFunc(ids, func(id core.TopicID) bool { return img.Topics[id] != nil })
+	}, done)
 }

@@ -2,7 +2,6 @@ package front
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -74,22 +73,12 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 // whenGrown calls done when this broker's image has as many partitions, or after a second: clients ask another
 // broker for them at once, and a refused topic never grows.
 func (f *Front) whenGrown(counts map[core.TopicID]int32, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
-	grown := func(img *image.Image) bool {
+	f.whenSeen(func(img *image.Image) bool {
 		for id, n := range counts {
 			if t, ok := img.Topic(id); ok && int32(len(t.Partitions)) < n {
 				return false
 			}
 		}
 		return true
-	}
-	var look func(n int)
-	look = func(n int) {
-		if n == steps || grown(f.broker.Image()) {
-			done()
-			return
-		}
-		time.AfterFunc(step, func() { look(n + 1) })
-	}
-	look(0)
+	}, done)
 }

@@ -5,12 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
@@ -142,28 +142,23 @@ func (f *Front) setTopic(c controller.AlterTopic, answer func(perr.Code, string)
 
 // whenConfigured calls done when this broker's image has what c made of the settings, or after a second.
 func (f *Front) whenConfigured(c controller.AlterTopic, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
-	var look func(n int)
-	look = func(n int) {
-		t, known := f.broker.Image().Topic(c.ID)
-		there := true
-		if known {
-			for name, value := range c.Set {
-				there = there && t.Config[name] == value
-			}
-			for _, name := range c.Delete {
-				_, left := t.Config[name]
-				there = there && !left
-			}
-			there = there && (!c.Whole || len(t.Config) == len(c.Set))
+	f.whenSeen(func(img *image.Image) bool {
+		t, known := img.Topic(c.ID)
+		if !known {
+			return true
 		}
-		if there || n == steps {
-			done()
-			return
+		for name, value := range c.Set {
+			if t.Config[name] != value {
+				return false
+			}
 		}
-		time.AfterFunc(step, func() { look(n + 1) })
-	}
-	look(0)
+		for _, name := range c.Delete {
+			if _, left := t.Config[name]; left {
+				return false
+			}
+		}
+		return !c.Whole || len(t.Config) == len(c.Set)
+	}, done)
 }
 
 // fixedMirrorSettings say whom a mirror follows, which never changes.

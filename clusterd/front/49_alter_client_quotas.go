@@ -3,7 +3,6 @@ package front
 import (
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -82,21 +81,13 @@ func quotaEntity(parts []kmsg.AlterClientQuotasRequestEntryEntity) (e image.Quot
 // whenQuotas calls done when this broker's image has what was set, or after a second: whoever altered a quota describes
 // it next.
 func (f *Front) whenQuotas(cmd controller.AlterQuotas, results []controller.QuotaResult, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
 	newest := f.cluster.Newest() // has it, since the answer left behind what was published
-	var look func(n int)
-	look = func(n int) {
-		here, left := f.broker.Image(), 0
+	f.whenSeen(func(img *image.Image) bool {
 		for i, e := range cmd.Entries {
-			if results[i].Code == perr.None && !maps.Equal(here.Quotas[e.Entity], newest.Quotas[e.Entity]) {
-				left++
+			if results[i].Code == perr.None && !maps.Equal(img.Quotas[e.Entity], newest.Quotas[e.Entity]) {
+				return cmd.DryRun
 			}
 		}
-		if cmd.DryRun || n == steps || left == 0 {
-			done()
-			return
-		}
-		time.AfterFunc(step, func() { look(n + 1) })
-	}
-	look(0)
+		return true
+	}, done)
 }

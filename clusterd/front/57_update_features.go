@@ -2,7 +2,6 @@ package front
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -68,20 +67,12 @@ func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Sl
 
 // whenFeatures calls done when this broker's image has the levels of cmd, or after a second.
 func (f *Front) whenFeatures(cmd controller.UpdateFeatures, done func()) {
-	const step, steps = 5 * time.Millisecond, 200
-	var look func(n int, img *image.Image)
-	look = func(n int, img *image.Image) {
-		left := 0
+	f.whenSeen(func(img *image.Image) bool {
 		for _, u := range cmd.Updates {
 			if img.Feature(u.Feature) != u.Level {
-				left++
+				return cmd.DryRun
 			}
 		}
-		if cmd.DryRun || n == steps || left == 0 {
-			done()
-			return
-		}
-		time.AfterFunc(step, func() { look(n+1, f.broker.Image()) })
-	}
-	look(0, f.broker.Image())
+		return true
+	}, done)
 }
