@@ -157,13 +157,13 @@ func (b *Broker) drop(id core.PartitionID) {
 		b.mu.Unlock()
 		return
 	}
-	b.stopping.Add(1) // what still speaks of the lost volume must have ended when it is opened again
-	b.mu.Unlock()
 	if r == nil {
-		b.stopping.Done()
+		b.mu.Unlock()
 		forget()
 		return
 	}
+	b.stopping.Add(1) // what still speaks of the lost volume must have ended when it is opened again
+	b.mu.Unlock()
 	r.close(func() {
 		r.tail.close()
 		b.stopping.Done()

@@ -46,7 +46,8 @@ func (a *machineActor[S, C, E, F]) Receive(c actor.Context) {
 	case *actor.Started:
 		a.durable, _ = a.ref.tickets.read()
 		a.ref.tickets.starts++
-		a.replay(c)
+		a.replay()
+		a.tryFinish(c)
 	case *actor.Restarting:
 		// The failing message is lost to protoactor: without this its asker would wait for ever (I54).
 		a.abandon(Failed{Code: perr.NotLeaderOrFollower, Text: panicText})
@@ -117,11 +118,10 @@ func storageFailed(id string, err error) Failed {
 }
 
 // replay rebuilds the state, unless the writer still holds entries of the instance before.
-func (a *machineActor[S, C, E, F]) replay(c actor.Context) {
+func (a *machineActor[S, C, E, F]) replay() {
 	t := a.ref.tickets
 	if _, err := t.read(); err != nil {
 		a.lost(err)
-		a.tryFinish(c)
 		return
 	}
 	if a.durable < t.issued {
@@ -148,7 +148,6 @@ func (a *machineActor[S, C, E, F]) replay(c actor.Context) {
 		t.settle(0, fmt.Errorf("replay of %s: %w", a.spec.Stream, err))
 		_, err := t.read()
 		a.lost(err)
-		a.tryFinish(c)
 		return
 	}
 	t.issued, a.durable = last, last
@@ -157,7 +156,6 @@ func (a *machineActor[S, C, E, F]) replay(c actor.Context) {
 	if a.spec.Started != nil {
 		a.spec.Started(state, t.starts > 1)
 	}
-	a.tryFinish(c)
 }
 
 func (a *machineActor[S, C, E, F]) decide(cmd C) {
@@ -205,7 +203,8 @@ func (a *machineActor[S, C, E, F]) settled(c actor.Context) {
 	seq, err := a.ref.tickets.read()
 	a.durable = max(a.durable, seq)
 	if a.state == nil {
-		a.replay(c)
+		a.replay()
+		a.tryFinish(c)
 		return
 	}
 	n, size := 0, 0

@@ -81,6 +81,7 @@ func spawn[S, C, E, F any](p *process, s spec[S, C, E, F]) *actor[S, C, E, F] {
 func (a *actor[S, C, E, F]) start() {
 	a.starts++
 	a.replay()
+	a.tryClose()
 }
 
 func (a *actor[S, C, E, F]) tell(cmd C) {
@@ -156,7 +157,6 @@ func (a *actor[S, C, E, F]) refusal() shell.Failed {
 func (a *actor[S, C, E, F]) replay() {
 	if a.err != nil {
 		a.lost()
-		a.tryClose()
 		return
 	}
 	if a.durable < a.issued {
@@ -167,7 +167,6 @@ func (a *actor[S, C, E, F]) replay() {
 	if a.spec.started != nil {
 		a.spec.started(state, a.starts > 1)
 	}
-	a.tryClose()
 }
 
 // rebuild replays the stream into a fresh state.
@@ -249,6 +248,7 @@ func (a *actor[S, C, E, F]) settled() {
 	a.durable = max(a.durable, a.told)
 	if a.state == nil {
 		a.replay()
+		a.tryClose()
 		return
 	}
 	n, size := 0, 0
