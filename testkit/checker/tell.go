@@ -1,13 +1,12 @@
 package checker
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"lockstep/testkit/outcome"
 )
 
 // report is what --json writes.
@@ -86,23 +85,5 @@ func (c *Command) tell(h *History, v Verdict, failed error) error {
 		out.Failure = failed.Error()
 	}
 	fmt.Printf("checker: seed %d: %d broken promises\n", h.Seed, broken)
-	if err := c.write(out); err != nil {
-		return errors.Join(failed, fmt.Errorf("write the report: %w", err))
-	}
-	return failed
-}
-
-func (c *Command) write(out report) error {
-	if c.JSON == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	if c.JSON == "-" {
-		fmt.Println(string(text))
-		return nil
-	}
-	return os.WriteFile(filepath.Clean(c.JSON), append(text, '\n'), 0o600)
+	return errors.Join(failed, outcome.Write(c.JSON, out))
 }

@@ -1,12 +1,11 @@
 package faults
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strings"
+
+	"lockstep/testkit/outcome"
 )
 
 // report is what --json writes.
@@ -50,19 +49,5 @@ func (r *run) tell(failed error) error {
 		verdict = fmt.Sprintf("%d failures", len(out.Failures))
 	}
 	fmt.Printf("faults: %d destination(s), seed %d: %s\n", r.Destinations, r.Seed, verdict)
-	if r.JSON == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if r.JSON == "-" {
-		fmt.Println(strings.TrimSpace(string(text)))
-		return nil
-	}
-	if err := os.WriteFile(r.JSON, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return outcome.Write(r.JSON, out)
 }

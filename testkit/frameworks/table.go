@@ -1,9 +1,10 @@
 package frameworks
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
+
+	"lockstep/testkit/outcome"
 )
 
 // tell prints the table and writes it to a file when one is named.
@@ -19,17 +20,5 @@ func tell(file string, results []result, failed error) error {
 			fmt.Printf("           %s\n", note)
 		}
 	}
-	if file == "" {
-		return failed
-	}
-	text, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	if file == "-" {
-		fmt.Println(string(text))
-	} else if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	return failed
+	return errors.Join(failed, outcome.Write(file, results))
 }

@@ -4,17 +4,16 @@ package fuzz
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"lockstep/testkit/binaries"
+	"lockstep/testkit/outcome"
 )
 
 // Command is `testkit fuzz`.
@@ -109,26 +108,11 @@ func (c *Command) tell(results []result) error {
 		}
 		fmt.Printf("%-44s %8.0f %12d %12d  %s\n", r.Target, r.Seconds, r.Executions, r.Interesting, verdict)
 	}
-	if err := c.write(results); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := outcome.Write(c.JSON, map[string]any{"each": c.For.String(), "targets": results}); err != nil {
+		return err
 	}
 	if found > 0 {
 		return fmt.Errorf("%d of %d targets found something; the inputs are in testdata/fuzz of their packages, commit them with the fix", found, len(results))
 	}
 	return nil
-}
-
-func (c *Command) write(results []result) error {
-	if c.JSON == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(map[string]any{"each": c.For.String(), "targets": results}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if c.JSON == "-" {
-		fmt.Println(string(text))
-		return nil
-	}
-	return os.WriteFile(filepath.Clean(c.JSON), append(text, '\n'), 0o600)
 }
