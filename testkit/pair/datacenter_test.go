@@ -4,6 +4,8 @@ package pair
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,6 +30,29 @@ func start(t *testing.T, s process.Spec) *datacenter {
 	t.Helper()
 	d := site.Start(t, s)
 	return &datacenter{d, d.Admin}
+}
+
+// mirroredPair starts two clusters, the second of which mirrors topic orders of the first as mirror dr: it is SYNC.
+func mirroredPair(t *testing.T, from, to process.Spec, partitions int32) (source, destination *datacenter) {
+	t.Helper()
+	source, destination = start(t, from), start(t, to)
+	source.createTopic(t, "orders", partitions)
+	destination.createMirror(t, "dr", source)
+	destination.startSync(t, "dr", "orders")
+	destination.awaitSync(t, "dr", "orders")
+	return source, destination
+}
+
+// backUp copies the directories of a cluster that is stopped for it, and says where to.
+func (d *datacenter) backUp(t *testing.T) string {
+	t.Helper()
+	mustStop(t, d)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(d.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	d.restart(t)
+	return backup
 }
 
 func products(t *testing.T) binaries.Paths { t.Helper(); return site.Products(t) }

@@ -14,12 +14,7 @@ import (
 // releases, and the topic comes back to SYNC by itself when the destination does.
 func TestProducersAreToldWhoIsMissingAndAReleaseLetsThemGoOn(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1"})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1"}, process.Spec{Cluster: "dc2"}, 1)
 	before := source.mustProduce(t, "orders", 0, "acknowledged by both")
 
 	destination.Kill()

@@ -15,12 +15,7 @@ import (
 // acknowledged on the strength of its old floors (F44), and it takes its place again by numbers above its old ones.
 func TestADestinationThatLostItsDisksStartsAnew(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	for range 3 {
 		source.mustProduce(t, "orders", 0, "on both sides")
 	}
@@ -47,19 +42,9 @@ func TestADestinationThatLostItsDisksStartsAnew(t *testing.T) {
 // A source that comes back from an old copy of its disks must not take the only copy of what it lost with it.
 func TestASourceRestoredFromAnOldCopyDoesNotCutItsMirror(t *testing.T) { // R11, P8
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	source.mustProduce(t, "orders", 0, "in the backup")
-	mustStop(t, source)
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := os.CopyFS(backup, os.DirFS(source.Dir)); err != nil {
-		t.Fatal(err)
-	}
-	source.restart(t)
+	backup := source.backUp(t)
 	last := source.mustProduce(t, "orders", 0, "after the backup")
 	destination.awaitTopic(t, "dr", "orders", "in possession of it", func(now described) bool { return now.Partitions[0].DestinationOffset == last+1 })
 
@@ -85,12 +70,7 @@ func TestASourceRestoredFromAnOldCopyDoesNotCutItsMirror(t *testing.T) { // R11,
 // registration: the source finds its mirror as it left it.
 func TestAnotherClusterAtTheSourcesAddressIsNotTheSource(t *testing.T) { // F34
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	source.mustProduce(t, "orders", 0, "of the source")
 
 	source.Kill()

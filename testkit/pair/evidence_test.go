@@ -37,12 +37,7 @@ type explanation struct {
 // it shows.
 func TestADeadSourcesCopiedJournalSaysWhoHadTheRecord(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1"})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, _ := mirroredPair(t, process.Spec{Cluster: "dc1"}, process.Spec{Cluster: "dc2"}, 1)
 	for i := range 20 {
 		source.mustProduce(t, "orders", 0, fmt.Sprintf("before %d", i))
 	}

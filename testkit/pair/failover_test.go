@@ -68,12 +68,7 @@ func TestASourceThatComesBackAfterAFailoverStops(t *testing.T) {
 // reaches it over whatever way opens first, also after both sides have restarted.
 func TestAnIsolatedSourceAcksNothingAndHearsLater(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1"})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1"}, process.Spec{Cluster: "dc2"}, 1)
 	source.mustProduce(t, "orders", 0, "before")
 
 	source.Kill()
@@ -99,12 +94,7 @@ func TestAnIsolatedSourceAcksNothingAndHearsLater(t *testing.T) {
 // A source that is alive is warned of; it hears at once.
 func TestAFailoverFromALivingSourceWarns(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	if warning := destination.failOver(t, "dr", "orders"); !strings.Contains(warning, "--switchover") {
 		t.Errorf("warned of %q", warning)
 	}
@@ -116,12 +106,7 @@ func TestAFailoverFromALivingSourceWarns(t *testing.T) {
 // a failover that is waited for ends writable.
 func TestTheToolNamesTheOtherVerb(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	mirrors := func(flags ...string) (string, int) {
 		return clusterctl(t, append([]string{"mirrors", "--bootstrap-server", strings.Join(destination.Bootstrap(), ","), "--mirror", "dr"}, flags...)...)
 	}

@@ -52,19 +52,9 @@ func (d *datacenter) dirs() []string {
 // nothing cut.
 func TestAnOperatorTakesTheSourcesLog(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2"}, 1)
 	source.mustProduce(t, "orders", 0, "in the backup")
-	mustStop(t, source)
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := os.CopyFS(backup, os.DirFS(source.Dir)); err != nil {
-		t.Fatal(err)
-	}
-	source.restart(t)
+	backup := source.backUp(t)
 	last := source.mustProduce(t, "orders", 0, "only the mirror has it")
 	destination.awaitTopic(t, "dr", "orders", "in possession of it", func(now described) bool { return now.Partitions[0].DestinationOffset == last+1 })
 	source.Kill()

@@ -14,12 +14,7 @@ import (
 // covered like the others (C11, F36).
 func TestAddedPartitionsWaitForTheDestination(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1"})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1"}, process.Spec{Cluster: "dc2"}, 1)
 	source.mustProduce(t, "orders", 0, "before")
 
 	destination.pause(t)

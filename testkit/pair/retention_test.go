@@ -14,12 +14,7 @@ import (
 func TestRetentionIsTheSources(t *testing.T) {
 	t.Parallel()
 	check := []string{"--set", "log.retention.check.interval.ms=200", "--set", "segment.bytes=14"}
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1, Args: append(check, "--set", "retention.ms=-1")})
-	destination := start(t, process.Spec{Cluster: "dc2", Args: append(check, "--set", "retention.ms=1")})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1, Args: append(check, "--set", "retention.ms=-1")}, process.Spec{Cluster: "dc2", Args: append(check, "--set", "retention.ms=1")}, 1)
 	source.produceBatches(t, "orders", 5)
 	destination.sameLogAs(t, source, "orders", 1)
 

@@ -1,8 +1,6 @@
 package pair
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,19 +13,9 @@ import (
 // must not acknowledge what was written below it: the mirror holds other records there. It finds out, and stays as it is.
 func TestAFloorOfBeforeTheRestoreAcksNothing(t *testing.T) { // R3, R11
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	source.mustProduce(t, "orders", 0, "in the backup")
-	mustStop(t, source)
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := os.CopyFS(backup, os.DirFS(source.Dir)); err != nil {
-		t.Fatal(err)
-	}
-	source.restart(t)
+	backup := source.backUp(t)
 	var last int64
 	for range 3 {
 		last = source.mustProduce(t, "orders", 0, "only the mirror has it")

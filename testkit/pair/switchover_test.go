@@ -62,12 +62,7 @@ func TestASwitchoverUnderLoadLosesAndDoublesNothing(t *testing.T) {
 // writes back by force alone.
 func TestASourceThatHandedOverKeepsToIt(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1", Brokers: 1})
-	destination := start(t, process.Spec{Cluster: "dc2", Brokers: 1})
-	source.createTopic(t, "orders", 1)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1", Brokers: 1}, process.Spec{Cluster: "dc2", Brokers: 1}, 1)
 	source.mustProduce(t, "orders", 0, "before")
 	destination.switchOver(t, "dr", "orders")
 	destination.awaitStopped(t, "dr", "orders")

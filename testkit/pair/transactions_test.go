@@ -180,12 +180,7 @@ func TestTransactionsSurviveTheirSource(t *testing.T) {
 // I47, C12: a planned move ends what is open and loses no commit.
 func TestASwitchoverKeepsTransactionsWhole(t *testing.T) {
 	t.Parallel()
-	source := start(t, process.Spec{Cluster: "dc1"})
-	destination := start(t, process.Spec{Cluster: "dc2"})
-	source.createTopic(t, "orders", 3)
-	destination.createMirror(t, "dr", source)
-	destination.startSync(t, "dr", "orders")
-	destination.awaitSync(t, "dr", "orders")
+	source, destination := mirroredPair(t, process.Spec{Cluster: "dc1"}, process.Spec{Cluster: "dc2"}, 3)
 	var want []string
 	done, open := source.transactional(t, "done"), source.transactional(t, "open")
 	for i := range 5 {
