@@ -34,7 +34,7 @@ type migration struct {
 const migrated = "migrated"
 
 func (c *Command) migrate(ctx context.Context, work string) error {
-	at, err := jvm.At(filepath.Join("lockstep-clients", strings.Map(letters, "Java")))
+	at, err := jvm.At(strings.Map(letters, "Java"))
 	if err != nil {
 		return err
 	}

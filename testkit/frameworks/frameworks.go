@@ -7,7 +7,6 @@ import (
 	"embed"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"time"
 
 	"lockstep/clusterd/process"
@@ -107,7 +106,7 @@ func (c *Command) Run() error {
 func (c *Command) install() (jvm.Home, error) {
 	began := time.Now()
 	ctx := context.Background()
-	home, err := jvm.At(filepath.Join("lockstep-clients", "frameworks"))
+	home, err := jvm.At("frameworks")
 	if err != nil {
 		return "", err
 	}

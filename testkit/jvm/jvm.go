@@ -11,19 +11,18 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"lockstep/testkit/fetched"
 )
 
 // Home is a directory with the artifacts of one pom.xml, and with the classes compiled against them. It is kept between
 // runs.
 type Home string
 
-// At is the home of a name below the user's cache directory.
+// At is the home of a name, beside what else is fetched.
 func At(name string) (Home, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("cache directory: %w", err)
-	}
-	return Home(filepath.Join(cache, name)), nil
+	dir, err := fetched.Dir(name)
+	return Home(dir), err
 }
 
 // Install has Maven copy what pom names, unless that very pom was installed before.

@@ -27,7 +27,7 @@ var kafkaPOM []byte
 
 // kafkaHome has Kafka and its tools.
 func kafkaHome(ctx context.Context) (jvm.Home, error) {
-	home, err := jvm.At("lockstep-clients/Kafka-" + kafkaVersion)
+	home, err := jvm.At("Kafka-" + kafkaVersion)
 	if err != nil {
 		return "", err
 	}
