@@ -143,6 +143,9 @@ func (o *oracle) acked(r *replica, one batch.Batch, acks int16, base core.Offset
 	if base+core.Offset(one.LastOffsetDelta) < t.goneBelow(site.index) {
 		return // it was deleted before its ack left: nobody owes it
 	}
+	if now, known := r.broker.home.newest.Partition(r.id); acks != -1 && known && now.Leader != r.broker.id {
+		return // append and cut were one sync: as with Kafka, acks=1 vouches for nothing that outlives its leader
+	}
 	i := find(r.log.disk, base)
 	if i == len(r.log.disk) || core.Offset(r.log.disk[i].BaseOffset) != base {
 		w.found("I06", "%s acked offset %d of %s, which is not on its own disk", r.partition.spec.id, base, r.id)
