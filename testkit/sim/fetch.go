@@ -153,7 +153,11 @@ func (q *waitingFetch) attempt() {
 				below := position(r.view, until)
 				watches = append(watches, watch{i, r, until, max(below, a.from)})
 				if a.from < below && size < maxFetchBytes {
-					for _, b := range r.log.read(a.from, below, maxFetchBytes-size) {
+					found := r.log.read(a.from, below, maxFetchBytes-size)
+					if len(found) > 0 && core.Offset(found[0].BaseOffset) > a.from {
+						code, found = perr.OffsetOutOfRange, nil // deleted since the view was taken
+					}
+					for _, b := range found {
 						out.records = append(out.records, b.Bytes...)
 					}
 					size += len(out.records)
