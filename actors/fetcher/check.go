@@ -56,6 +56,9 @@ func (f *fetcher) dueChecks(now time.Time) []question {
 			f.mirror.reports.failing(c, f.mono())
 			continue
 		}
+		if f.waitsForNewer(c, view, now) {
+			continue
+		}
 		c.phase = aligning
 		c.next, c.last = view.LEO, core.NoEpoch
 		for _, e := range view.Epochs {
@@ -73,6 +76,21 @@ func (f *fetcher) dueChecks(now time.Time) []question {
 		list = append(list, q)
 	}
 	return list
+}
+
+// waitsForNewer is for the first metadata of a run, which may come from a broker that lags: what it states is lower than
+// what the run before had mirrored, and to ask under it would make the copy DIVERGED. A source that was really restored
+// goes on stating it (R3).
+func (f *fetcher) waitsForNewer(c *cursor, view partition.View, now time.Time) bool {
+	if !view.Mirroring || c.SourceEpoch >= view.Adopted || c.Accept || now.Sub(c.Since) >= lowerAfter || !lowerEpochMustLast {
+		return false
+	}
+	c.fail(now, perr.FencedLeaderEpoch, fmt.Sprintf("the source's metadata states leader epoch %d, and epoch %d was mirrored already: waiting %s for newer metadata",
+		c.SourceEpoch, view.Adopted, lowerAfter))
+	c.until = now.Add(c.pause.next(epochPace))
+	f.mirror.reports.failing(c, f.mono())
+	f.mirror.refresh()
+	return true
 }
 
 // check asks where our last epochs end at the source, where its log begins, and what it states of unclean

@@ -80,6 +80,7 @@ type assignment struct {
 	FollowUnclean bool
 	Accept        bool             // an operator took the source's history for this partition (R11)
 	SourceEpoch   core.LeaderEpoch // of the source's leader, which is this fetcher's broker
+	Since         time.Time        // when metadata began to state an epoch as low as that
 }
 
 // asked identifies one question, so that a late answer can be told from a current one.

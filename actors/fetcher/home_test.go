@@ -111,7 +111,7 @@ func (h *home) View(id core.PartitionID) (partition.View, bool) {
 	}
 	l.views++
 	h.news.Broadcast()
-	v := partition.View{IsLeader: true, Epoch: l.epoch, LEO: l.end(), HW: l.hw, Adopted: l.adopted}
+	v := partition.View{IsLeader: true, Epoch: l.epoch, LEO: l.end(), HW: l.hw, Adopted: l.adopted, Mirroring: l.adopted != core.NoEpoch}
 	for _, b := range l.batches {
 		if n := len(v.Epochs); n == 0 || v.Epochs[n-1].Epoch != core.LeaderEpoch(b.LeaderEpoch) {
 			v.Epochs = append(v.Epochs, partition.EpochStart{Epoch: core.LeaderEpoch(b.LeaderEpoch), Start: core.Offset(b.BaseOffset)})

@@ -47,6 +47,8 @@ type leadership struct {
 	// take us back; a source that was really restored from a backup says so for long, and the partition
 	// becomes DIVERGED (R3).
 	lower time.Time
+	// since is when metadata began to state the epoch that is kept, or a lower one.
+	since time.Time
 }
 
 const (
@@ -262,7 +264,7 @@ func (m *mirrorRun) assign() {
 				per[l.broker] = map[core.PartitionID]assignment{}
 			}
 			per[l.broker][id] = assignment{ID: id, Topic: t.Name, Session: t.Session, Sync: t.Mode == mirror.FetchSync,
-				Epoch: t.Epoch, Incarnation: t.Incarnation, FollowUnclean: t.FollowUnclean, Accept: slices.Contains(t.Accept, i), SourceEpoch: l.epoch}
+				Epoch: t.Epoch, Incarnation: t.Incarnation, FollowUnclean: t.FollowUnclean, Accept: slices.Contains(t.Accept, i), SourceEpoch: l.epoch, Since: l.since}
 		}
 	}
 	for broker, f := range m.fetchers {

@@ -1,11 +1,15 @@
 package fetcher
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/mirror"
+	"lockstep/actors/core/partition"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -70,6 +74,37 @@ func TestAnswersOfATopicMadeAgainUnderTheNameAreNotAdopted(t *testing.T) { // F3
 			}
 		}
 	})
+}
+
+// The first broker that is asked after a restart of ours has not heard of the newest election: what it says is waited out, and
+// a log that was mirrored under the newer epoch is not compared with it. A source that keeps to the lower epoch was restored.
+func TestMetadataThatLagsAfterARestartIsWaitedOut(t *testing.T) { // R3
+	r := newRig(t, 1, nil)
+	l := r.home.add(r.id(0), 1)
+	r.home.change(func() { l.adopted = 4 })
+	r.peer.change(func() { r.peer.logs[0].epoch = 3 })
+	r.mirror(1, mirror.FetchSync)
+	r.home.await(t, "a report that an older epoch is stated", func() bool {
+		return slices.ContainsFunc(r.home.told, func(c mirror.Command) bool {
+			f, ok := c.(mirror.ReportFailure)
+			return ok && f.Code == perr.FencedLeaderEpoch && strings.Contains(f.Text, "epoch 3") && strings.Contains(f.Text, "epoch 4")
+		})
+	})
+	r.home.change(func() {
+		for _, a := range l.adopts {
+			t.Errorf("asked to adopt %+v", a)
+		}
+	})
+	r.peer.change(func() { r.peer.logs[0].epoch = 4 })
+	r.peer.produce(0, 3, true)
+	r.upTo(0, 3)
+
+	since := time.Now().Add(-lowerAfter)
+	f := &fetcher{}
+	view := partition.View{Mirroring: true, Adopted: 4}
+	if f.waitsForNewer(newCursor(assignment{SourceEpoch: 3, Since: since}), view, since.Add(lowerAfter)) {
+		t.Error("a source that stated a lower epoch all the time is waited for still")
+	}
 }
 
 // The source is restored while the mirror cannot hear it, and comes back under the epoch that is adopted, with more than the

@@ -14,6 +14,7 @@ const (
 	clampStatedOffsets        = true // attack-A26: a lying HW or log start counts only as far as it was shown
 	oneSourceClusterForAll    = true // F34: bootstrap.servers that lead to another cluster are refused
 	othersMustAgree           = true // F34: one broker whose metadata lags does not make a copy ORPHANED
+	lowerEpochMustLast        = true // R3: one broker whose metadata lags does not make a copy DIVERGED after a restart
 	askWhoAnswers             = true // F34: a connection to another cluster carries no command and no data
 	shareTimeOfAddresses      = true // C8: a broker that answers nothing does not hide the others
 	reportsOfAdoptedEpoch     = true // R3: a floor of another source epoch than the adopted one is not sent

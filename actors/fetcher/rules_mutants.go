@@ -16,6 +16,7 @@ var (
 	compareTails              = rules.Kept("R11 compareTails")
 	oneSourceClusterForAll    = rules.Kept("F34 oneSourceClusterForAll")
 	othersMustAgree           = rules.Kept("F34 othersMustAgree")
+	lowerEpochMustLast        = rules.Kept("R3 lowerEpochMustLast")
 	askWhoAnswers             = rules.Kept("F34 askWhoAnswers")
 	shareTimeOfAddresses      = rules.Kept("C8 shareTimeOfAddresses")
 	reportsOfAdoptedEpoch     = rules.Kept("R3 reportsOfAdoptedEpoch")

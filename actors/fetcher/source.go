@@ -265,13 +265,15 @@ func (m *mirrorRun) readLeaders(md metadata, now time.Time) {
 			}
 			known, ok := m.leaders[id]
 			switch {
-			case !ok || epoch >= known.epoch:
-				m.leaders[id] = leadership{broker: leader, epoch: epoch}
+			case !ok || epoch > known.epoch:
+				m.leaders[id] = leadership{broker: leader, epoch: epoch, since: now}
+			case epoch == known.epoch:
+				m.leaders[id] = leadership{broker: leader, epoch: epoch, since: known.since}
 			case known.lower.IsZero():
 				known.lower = now
 				m.leaders[id] = known
 			case now.Sub(known.lower) >= lowerAfter:
-				m.leaders[id] = leadership{broker: leader, epoch: epoch}
+				m.leaders[id] = leadership{broker: leader, epoch: epoch, since: known.lower}
 			}
 		}
 	}

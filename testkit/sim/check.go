@@ -31,6 +31,9 @@ func (f *fetcher) startCheck(now int64) {
 			continue
 		}
 		v := r.view
+		if f.waitsForNewer(c, v, now) {
+			continue
+		}
 		c.phase, c.next, c.last = aligning, v.LEO, core.NoEpoch
 		for _, e := range v.Epochs {
 			if e.Start < v.LEO || v.LEO == v.LogStart {
@@ -59,6 +62,16 @@ func (f *fetcher) startCheck(now int64) {
 		answer(results)
 	}, func(answer any, err error) { f.post(func() { f.checked(list, answer, err) }) })
 	f.open[1] = true
+}
+
+func (f *fetcher) waitsForNewer(c *cursor, v partition.View, now int64) bool {
+	if !v.Mirroring || c.sourceEpoch >= v.Adopted || now-c.since >= lowerAfter {
+		return false
+	}
+	c.until = now + slower(&c.pause, epochPace)
+	f.failing(c, perr.FencedLeaderEpoch, "metadata lags", now)
+	f.run.box.post(f.run.refresh)
+	return true
 }
 
 func (f *fetcher) checked(list []question, answer any, err error) {

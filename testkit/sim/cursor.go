@@ -64,6 +64,7 @@ type assignment struct {
 	incarnation   core.Incarnation
 	followUnclean bool
 	sourceEpoch   core.LeaderEpoch
+	since         int64
 }
 
 // askedFor identifies one question.

@@ -33,6 +33,7 @@ type leadership struct {
 	broker core.ReplicaID
 	epoch  core.LeaderEpoch
 	lower  int64
+	since  int64
 }
 
 type pendingReport struct {
@@ -160,8 +161,12 @@ func (m *mirrorRun) read(answer any, err error) {
 			id := core.PartitionID{Topic: topic, Index: int32(i)}
 			old, ok := m.leaders[id]
 			switch {
-			case !ok || p.LeaderEpoch >= old.epoch || old.lower != 0 && now-old.lower >= lowerAfter:
-				m.leaders[id] = leadership{broker: p.Leader, epoch: p.LeaderEpoch}
+			case !ok || p.LeaderEpoch > old.epoch:
+				m.leaders[id] = leadership{broker: p.Leader, epoch: p.LeaderEpoch, since: now}
+			case p.LeaderEpoch == old.epoch:
+				m.leaders[id] = leadership{broker: p.Leader, epoch: p.LeaderEpoch, since: old.since}
+			case old.lower != 0 && now-old.lower >= lowerAfter:
+				m.leaders[id] = leadership{broker: p.Leader, epoch: p.LeaderEpoch, since: old.lower}
 			case old.lower == 0:
 				old.lower = now
 				m.leaders[id] = old
@@ -186,7 +191,7 @@ func (m *mirrorRun) assign() {
 				per[l.broker] = map[core.PartitionID]assignment{}
 			}
 			per[l.broker][id] = assignment{id: id, session: t.Session, sync: t.Mode == mirror.FetchSync, epoch: t.Epoch,
-				incarnation: t.Incarnation, followUnclean: t.FollowUnclean, sourceEpoch: l.epoch}
+				incarnation: t.Incarnation, followUnclean: t.FollowUnclean, sourceEpoch: l.epoch, since: l.since}
 		}
 	}
 	for _, broker := range sortedKeys(m.fetchers) {

@@ -174,6 +174,7 @@ type View struct {
 	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
 	// AdoptedIncarnation is of the source that counted it; zero: it stated none, or nothing is mirrored.
 	AdoptedIncarnation core.Incarnation
+	Mirroring          bool  // Adopted still counts: a lower source epoch is not adopted without an operator
 	Confirms           bool  // a leader whose HW has passed its epoch start (KIP-207)
 	Fence              int64 // number of the fence that this leader applies: LEO is final in Epoch; 0: none
 	// Epochs is the leader-epoch history in the log: ascending, never mutated.
