@@ -138,7 +138,7 @@ func TestWithoutUnstableVersionsNothingOfMirroringIsOffered(t *testing.T) {
 			t.Errorf("key %d is offered up to version %d", k.ApiKey, k.MaxVersion)
 		}
 	}
-	if s, f := versions.SupportedFeatures, versions.FinalizedFeatures; len(s) != 2 || len(f) != 2 || s[0].Name != "group.version" || s[1].Name != "transaction.version" || f[0].MaxVersionLevel != 1 || f[1].MaxVersionLevel != 2 {
+	if s, f := versions.SupportedFeatures, versions.FinalizedFeatures; len(s) != 3 || len(f) != 3 || s[0].Name != "group.version" || s[1].Name != "metadata.version" || s[2].Name != "transaction.version" || f[0].MaxVersionLevel != 1 || f[2].MaxVersionLevel != 2 {
 		t.Errorf("features %v, %v", s, f)
 	}
 }

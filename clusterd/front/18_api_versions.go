@@ -15,7 +15,7 @@ import (
 // to. The list is the same on every broker of a cluster (compat §1.3 rule 9).
 
 // Features are finalized at their highest level unless an operator said otherwise (UpdateFeatures), or the process
-// was started with the setting of the same name at 0; mirror.sync.version is what a source must show before a
+// was started with the setting of the same name at 0 (metadata.version has one level and no setting); mirror.sync.version is what a source must show before a
 // destination asks it to gate.
 
 // unstable says from which version on an API is part of the early access to mirroring. Every key of our own is.
@@ -59,7 +59,9 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 		if feature.Unstable && !f.enabled("unstable.feature.versions.enable") {
 			continue
 		}
-		resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: feature.Name, MinVersion: 0, MaxVersion: feature.Highest})
+		if feature.Lowest > 0 || r.Version >= 4 { // Java clients of v3 fail on a level that begins at 0
+			resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: feature.Name, MinVersion: feature.Lowest, MaxVersion: feature.Highest})
+		}
 		level := f.finalized(img, feature.Name)
 		if feature.Needs != "" {
 			level = min(level, f.finalized(img, feature.Needs)) // no sync mirror without mirrors
@@ -73,6 +75,9 @@ func (f *Front) apiVersions(r *kmsg.ApiVersionsRequest, _ Client, slot *Slot) {
 
 // finalized is the level of a feature: the lower of what is finalized and what the process was started with.
 func (f *Front) finalized(img *image.Image, feature string) int16 {
+	if feature == image.MetadataVersion { // which is no setting
+		return img.Feature(feature)
+	}
 	return min(int16(f.brokerNumber(feature)), img.Feature(feature))
 }
 

@@ -11,8 +11,9 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// UpdateFeatures v0–2: finalizes group.version, mirror.version, mirror.sync.version and transaction.version. v1 brings the kind of the update and dry
-// runs, v2 answers for all features at once. A level of 0 turns a feature off.
+// UpdateFeatures v0–2: finalizes group.version, mirror.version, mirror.sync.version and transaction.version; metadata.version
+// has one level. v1 brings the kind of the update and dry runs; up to v1 each feature is named in a success. A level of 0
+// turns a feature off.
 
 // What an update may do, since v1.
 const (
@@ -49,16 +50,24 @@ func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Sl
 			for _, result := range e.Results {
 				out := kmsg.NewUpdateFeaturesResponseResult()
 				out.Feature, out.ErrorCode, out.ErrorMessage = result.Feature, int16(result.Code), text(result.Text)
+				if result.Code != perr.None {
+					// One that is wrong fails all, in every version, and none is named then, as in Kafka.
+					resp.ErrorCode, resp.Results = int16(result.Code), nil
+					resp.ErrorMessage = text("The update failed for all features since the following feature had an error: " + result.Text)
+					break
+				}
 				if r.Version < 2 {
 					resp.Results = append(resp.Results, out)
-				} else if result.Code != perr.None && resp.ErrorCode == 0 {
-					resp.ErrorCode, resp.ErrorMessage = int16(result.Code), text(result.Text)
 				}
 			}
 		case shell.Failed:
 			resp.ErrorCode, resp.ErrorMessage = int16(perr.RequestTimedOut), text(e.Text)
 		default:
 			panic("front: unknown answer to UpdateFeatures")
+		}
+		if resp.ErrorCode != 0 {
+			slot.Reply(resp)
+			return
 		}
 		// Clients look at another broker's ApiVersions at once.
 		f.whenFeatures(cmd, func() { slot.Reply(resp) })

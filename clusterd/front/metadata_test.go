@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/controller"
+	"lockstep/actors/core/image"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -274,6 +276,13 @@ func TestTheHandshake(t *testing.T) {
 	}
 	if resp.ErrorCode != 0 || finalized["mirror.version"] != 1 || finalized["mirror.sync.version"] != 1 || resp.FinalizedFeaturesEpoch < 0 {
 		t.Errorf("%+v", resp)
+	}
+	// Java clients that ask in v3 take no level that begins at 0.
+	if s := resp.SupportedFeatures; len(s) != 1 || s[0].Name != image.MetadataVersion || s[0].MinVersion == 0 || finalized[s[0].Name] != s[0].MaxVersion {
+		t.Errorf("in v3, supported features %+v of %v", s, finalized)
+	}
+	if s := h.raw(1, handshake(), 4).(*kmsg.ApiVersionsResponse).SupportedFeatures; len(s) != len(controller.Features) {
+		t.Errorf("in v4, supported features %+v", s)
 	}
 	for _, k := range resp.ApiKeys {
 		if k.ApiKey == messages.KeyProduce && (k.MinVersion != 0 || k.MaxVersion != 14) {

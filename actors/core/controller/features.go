@@ -8,9 +8,10 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// Features this cluster knows, with levels from 0 to Highest. One that needs another is off while that is off.
+// Features this cluster knows. One that needs another is off while that is off.
 var Features = []Feature{
 	{Name: "group.version", Highest: image.HighestFeature("group.version")},
+	{Name: image.MetadataVersion, Lowest: image.HighestFeature(image.MetadataVersion), Highest: image.HighestFeature(image.MetadataVersion)},
 	{Name: "mirror.sync.version", Needs: "mirror.version", Highest: image.HighestFeature("mirror.sync.version"), Unstable: true},
 	{Name: "mirror.version", Highest: image.HighestFeature("mirror.version"), Unstable: true},
 	{Name: "transaction.version", Highest: image.HighestFeature("transaction.version")},
@@ -20,6 +21,7 @@ var Features = []Feature{
 type Feature struct {
 	Name     string
 	Needs    string // "": nothing
+	Lowest   int16
 	Highest  int16
 	Unstable bool // shown only with unstable.feature.versions.enable
 }
@@ -56,16 +58,19 @@ func (s *State) updateFeatures(c UpdateFeatures) outcome {
 		known, some := feature(u.Feature)
 		switch {
 		case !some:
-			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are group.version, mirror.sync.version, mirror.version and transaction.version", u.Feature)
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("no feature %q here; features are group.version, metadata.version, mirror.sync.version, mirror.version and transaction.version", u.Feature)
 		case twice:
 			r.Code, r.Text = perr.InvalidRequest, fmt.Sprintf("feature %s is named twice", u.Feature)
-		case u.Level < 0 || u.Level > known.Highest:
-			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s has levels 0 to %d, not %d", u.Feature, known.Highest, u.Level)
+		case u.Level < known.Lowest || u.Level > known.Highest:
+			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s has levels %d to %d, not %d", u.Feature, known.Lowest, known.Highest, u.Level)
 		case u.Level < now && !u.Downgrade:
 			r.Code, r.Text = perr.InvalidUpdateVersion, fmt.Sprintf("feature %s is at level %d: going down to %d must be asked for as a downgrade", u.Feature, now, u.Level)
 		}
 		good = good && r.Code == perr.None
 		answer.Results = append(answer.Results, r)
+		if known.Lowest == known.Highest {
+			continue // nothing to remember
+		}
 		next = slices.DeleteFunc(next, func(f FeatureRecord) bool { return f.Feature == u.Feature })
 		next = append(next, FeatureRecord{Feature: u.Feature, Level: u.Level})
 	}
@@ -76,7 +81,7 @@ func (s *State) updateFeatures(c UpdateFeatures) outcome {
 			}
 		}
 	}
-	if !good || c.DryRun || len(c.Updates) == 0 {
+	if !good || c.DryRun || slices.Equal(next, s.features) {
 		return reply(outcome{}, answer)
 	}
 	slices.SortFunc(next, func(a, b FeatureRecord) int {

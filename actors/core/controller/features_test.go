@@ -43,7 +43,9 @@ func TestFeaturesAreFinalizedAllOrNone(t *testing.T) {
 	}{
 		{"down without saying so", []FeatureUpdate{{sync, 0, false}}, []perr.Code{perr.InvalidUpdateVersion}, nil},
 		{"one of two is wrong", []FeatureUpdate{{sync, 0, true}, {base, 2, false}}, []perr.Code{0, perr.InvalidUpdateVersion}, nil},
-		{"unknown", []FeatureUpdate{{"metadata.version", 1, false}}, []perr.Code{perr.InvalidUpdateVersion}, nil},
+		{"unknown", []FeatureUpdate{{"no.such.version", 1, false}}, []perr.Code{perr.InvalidUpdateVersion}, nil},
+		{"below the only level", []FeatureUpdate{{image.MetadataVersion, 24, true}}, []perr.Code{perr.InvalidUpdateVersion}, nil},
+		{"above the only level", []FeatureUpdate{{image.MetadataVersion, 26, false}}, []perr.Code{perr.InvalidUpdateVersion}, nil},
 		{"twice", []FeatureUpdate{{sync, 0, true}, {sync, 1, false}}, []perr.Code{0, perr.InvalidRequest}, nil},
 		{"off", []FeatureUpdate{{sync, 0, true}}, []perr.Code{0}, map[string]int16{sync: 0}},
 		{"the base off, too", []FeatureUpdate{{base, 0, true}}, []perr.Code{0}, map[string]int16{sync: 0, base: 0}},

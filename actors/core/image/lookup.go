@@ -75,13 +75,20 @@ func (i *Image) Feature(name string) int16 {
 	return HighestFeature(name)
 }
 
-// HighestFeature is the highest level of a feature: all but one are on or off.
+// HighestFeature is the highest level of a feature.
 func HighestFeature(name string) int16 {
-	if name == "transaction.version" {
+	switch name {
+	case "transaction.version":
 		return 2
+	case MetadataVersion:
+		return 25 // Kafka's 4.0-IV3: levels above it bring share groups and groups of Kafka Streams
+	default:
+		return 1
 	}
-	return 1
 }
+
+// MetadataVersion is the feature that Kafka's tools tell a cluster's release by. It has one level: nothing here depends on it.
+const MetadataVersion = "metadata.version"
 
 // TopicNames lists the names of all topics, sorted.
 func (i *Image) TopicNames() []string { return slices.Sorted(maps.Keys(i.Names)) }
