@@ -178,7 +178,7 @@ func (w *turn) create() {
 
 func (s *State) decideMade(now core.Now, c LocalTopicAnswered) outcome {
 	t := s.topics[c.Topic]
-	if t == nil || t.Created || t.phase() == Stopped || c.Code.Retriable() {
+	if t == nil || t.Created || t.phase() == Stopped || passes(c.Code) {
 		return outcome{}
 	}
 	w := s.turn(now, t)

@@ -35,9 +35,15 @@ func (w *turn) grow() {
 	w.happen(StepDriven{Topic: w.t.Topic, Due: w.now.Mono + driveNs})
 }
 
+// passes says that what could not be made is asked for again. Mirrored topics are placed by the controller, so a bad
+// assignment is one whose brokers are all down just now; to fail for it would take the topic from SYNC until an operator came.
+func passes(code perr.Code) bool {
+	return code.Retriable() || code == perr.InvalidReplicaAssignment
+}
+
 func (s *State) decideGrown(now core.Now, c LocalTopicGrown) (out outcome) {
 	t := s.topics[c.Topic]
-	if t == nil || !t.Growing || c.Code.Retriable() {
+	if t == nil || !t.Growing || passes(c.Code) {
 		return out
 	}
 	w := s.turn(now, t)

@@ -25,9 +25,11 @@ func TestPartitionsAddedAtTheSourceAreMirrored(t *testing.T) {
 	if n := len(all[GrowLocalTopic](d.restart())); n != 1 {
 		t.Fatalf("after a restart, asked %d times", n)
 	}
-	d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1, Code: perr.CoordinatorNotAvailable})
-	if !d.topic().Growing {
-		t.Fatal("a retriable refusal ends the growth")
+	for _, code := range []perr.Code{perr.CoordinatorNotAvailable, perr.InvalidReplicaAssignment} { // the latter: every broker is down
+		d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1, Code: code})
+		if d.phase(Arming); !d.topic().Growing {
+			t.Fatalf("%s ends the growth", code)
+		}
 	}
 	d.do(LocalTopicGrown{Topic: topicA, Count: partitions + 1})
 	if n := len(all[GrowLocalTopic](d.tick(3 * driveNs))); n != 0 {
