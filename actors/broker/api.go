@@ -66,6 +66,11 @@ func (c *Cluster) AlterTopic(cmd controller.AlterTopic, reply func(any)) {
 	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
 }
 
+// AlterBroker is answered with controller.Done. Ref is filled in.
+func (c *Cluster) AlterBroker(cmd controller.AlterBroker, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
 // AcceptLoss is answered with controller.Done. Ref and Logs are filled in.
 func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
 	logs := c.allLogs()
@@ -174,6 +179,15 @@ func (b *Broker) ID() core.ReplicaID { return b.id }
 
 // Image is what this broker knows of the cluster now: released facts, immutable.
 func (b *Broker) Image() *image.Image { return b.feed.image.Load() }
+
+// Layers are where this broker finds its settings in an image, those of t too unless it is nil.
+func (b *Broker) Layers(img *image.Image, t *image.Topic) controller.Layers {
+	l := controller.Layers{Broker: img.Settings[b.id], Cluster: img.Settings[core.NoReplica], Static: b.cluster.options.Settings}
+	if t != nil {
+		l.Topic = t.Config
+	}
+	return l
+}
 
 // HoldImage keeps new facts from this broker until it is called with false: the lag between brokers is
 // part of the specification, and tests hold it back (D9).

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lockstep/actors/core"
-	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
@@ -79,7 +78,7 @@ func (c *cleaner) cleanOne(r *Replica) *cleanedLog {
 	if !known || !v.IsLeader || v.Role != partition.Writable || v.Fence != 0 {
 		return nil
 	}
-	rules := c.rules(topic)
+	rules := c.rules(img, topic)
 	if !rules.Deletes() {
 		return nil
 	}
@@ -146,16 +145,17 @@ func held(now highwater.PublishGates, registered []image.Gate, v partition.View)
 }
 
 // rules are the retention of a topic; none where its cleanup.policy does not delete.
-func (c *cleaner) rules(t *image.Topic) retention.Rules {
+func (c *cleaner) rules(img *image.Image, t *image.Topic) retention.Rules {
+	settings := c.broker.Layers(img, t)
 	number := func(name string) int64 {
-		n, err := strconv.ParseInt(controller.Effective(name, t.Config, c.broker.cluster.options.Settings), 10, 64)
+		n, err := strconv.ParseInt(settings.Effective(name), 10, 64)
 		if err != nil {
 			panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
 		}
 		return n
 	}
 	none := retention.Rules{Ms: -1, Bytes: -1}
-	if !strings.Contains(controller.Effective("cleanup.policy", t.Config, c.broker.cluster.options.Settings), "delete") {
+	if !strings.Contains(settings.Effective("cleanup.policy"), "delete") {
 		return none
 	}
 	return retention.Rules{Ms: number("retention.ms"), Bytes: number("retention.bytes"), SegmentMs: number("segment.ms"), SegmentBytes: number("segment.bytes")}

@@ -170,11 +170,17 @@ func unspecified(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
+// unclean is for the controller alone, which keeps it in its journal.
+const unclean = "unclean.leader.election.enable"
+
 func (c *Config) validateSettings() error {
 	for name, value := range c.Set {
 		setting, known := controller.FindSetting(name)
 		if !known {
 			return fmt.Errorf("setting %s=%s, from --set, LOCKSTEP_SET or %s, is unknown: %s", name, value, c.fileName(), nearest(name))
+		}
+		if name == unclean && value == "true" {
+			return fmt.Errorf("setting %s=%s, from --set, LOCKSTEP_SET or %s, is not read at start: set it on topics, or for all brokers with kafka-configs --alter --entity-type brokers --entity-default", name, value, c.fileName())
 		}
 		if text := setting.Check(value); text != "" {
 			return fmt.Errorf("setting from --set, LOCKSTEP_SET or %s: %s", c.fileName(), text)

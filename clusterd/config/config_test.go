@@ -108,6 +108,7 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 		{[]string{"--brokers", "x"}, []string{"--brokers", `"x"`, "1 to 100"}},
 		{[]string{"--set", "num.partition=1"}, []string{"num.partition=1", "--set", "Kafka's", "num.partitions?"}},
 		{[]string{"--set", "nothing.like.this=1"}, []string{"nothing.like.this=1", "Kafka's", "kafka-configs"}},
+		{[]string{"--set", "unclean.leader.election.enable=true"}, []string{"unclean.leader.election.enable", "--entity-default"}},
 		{[]string{"--set", "num.partitions=0"}, []string{"--set", "num.partitions"}},
 		{[]string{"--set", "num.partitions"}, []string{"--set", "num.partitions", "<key>=<value>"}},
 		{[]string{"--nats-url", "http://broker:4222"}, []string{"--nats-url", "http://broker:4222", `"http"`, "nats://host:port"}},

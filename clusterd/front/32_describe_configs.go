@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 // DescribeConfigs v1–4. v1 brings sources and synonyms, v3 types and documentation, v4 is flexible.
-// Topics come from the table of settings (compat-A12); a broker shows besides where the cluster's NATS
+// Topics and brokers come from the table of settings (compat-A12); a broker shows besides where the cluster's NATS
 // is, which is how a destination learns it (D19).
 
 // natsURL is read-only and told only by the BROKER resource.
@@ -101,7 +102,7 @@ func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResou
 		return list, perr.None, ""
 	case kmsg.ConfigResourceTypeBroker:
 		if rr.ResourceName == "" {
-			return nil, perr.None, "" // there are no cluster-wide overrides
+			return f.clusterSettings(img), perr.None, ""
 		}
 		if rr.ResourceName != strconv.Itoa(int(f.broker.ID())) {
 			return nil, perr.InvalidRequest, fmt.Sprintf("this is broker %d, ask broker %s itself", f.broker.ID(), rr.ResourceName)
@@ -123,6 +124,19 @@ func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResou
 	}
 }
 
+// clusterSettings are those that an operator set for all brokers, as Kafka shows the broker without a name.
+func (f *Front) clusterSettings(img *image.Image) (list []setting) {
+	all := img.Settings[core.NoReplica]
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s, known := controller.FindSetting(name)
+		if !known {
+			continue // of another release
+		}
+		list = append(list, resolve(controller.Setting{Name: name, Type: s.Type, Meaning: s.Meaning}, controller.Layers{Cluster: all}))
+	}
+	return list
+}
+
 // mirrorSettings lists what a mirror was created or altered with. Mirrors have no defaults to show.
 func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setting, perr.Code, string) {
 	for _, m := range mirrors {
@@ -131,7 +145,7 @@ func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setti
 		}
 		var list []setting
 		for _, key := range slices.Sorted(maps.Keys(m.Config)) {
-			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, synonyms: []synonym{{m.Config[key], kmsg.ConfigSourceDynamicTopicConfig}}}
+			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, synonyms: []synonym{{value: m.Config[key], source: kmsg.ConfigSourceDynamicTopicConfig}}}
 			s.settle()
 			list = append(list, s)
 		}
@@ -142,13 +156,15 @@ func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setti
 
 func describeSetting(s setting, r *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {
 	out := kmsg.NewDescribeConfigsResponseResourceConfig()
-	out.Name, out.Value = s.Name, &s.value
+	if out.Name = s.Name; s.value != "" || s.Type == controller.String || s.Type == controller.List {
+		out.Value = &s.value // null: a number that nobody set, and that has no default
+	}
 	out.Source, out.IsDefault, out.ReadOnly = s.source, s.source == kmsg.ConfigSourceDefaultConfig, s.readOnly
 	out.ConfigType = kmsg.ConfigType(s.Type)
 	if r.IncludeSynonyms {
 		for _, from := range s.synonyms {
 			y := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
-			y.Name, y.Value, y.Source = s.Name, &from.value, from.source
+			y.Name, y.Value, y.Source = cmp.Or(from.name, s.Name), &from.value, from.source
 			out.ConfigSynonyms = append(out.ConfigSynonyms, y)
 		}
 	}

@@ -46,6 +46,8 @@ func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) 
 				break
 			}
 			f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Whole: true, DryRun: r.ValidateOnly}, answer)
+		case rr.ResourceType == kmsg.ConfigResourceTypeBroker:
+			f.setBroker(rr.ResourceName, controller.AlterBroker{Set: set, Whole: true, DryRun: r.ValidateOnly}, answer)
 		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName == "":
 			answer(perr.InvalidRequest, "the group id is empty")
 		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig:
@@ -57,7 +59,7 @@ func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) 
 			}
 			f.setGroup(c, answer)
 		default:
-			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered as a whole; topics (2) and groups (32) can, mirrors (64) with IncrementalAlterConfigs, and settings of brokers are given at start with --set", rr.ResourceType))
+			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered as a whole; topics (2), brokers (4) and groups (32) can, mirrors (64) with IncrementalAlterConfigs", rr.ResourceType))
 		}
 		seen[key] = true
 	}

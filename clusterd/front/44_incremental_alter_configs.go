@@ -16,8 +16,8 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// IncrementalAlterConfigs v0–1: settings of topics, of groups, and of mirrors under the KIP's resource type 64. Those of
-// brokers are read at start. v1 is flexible. All changes of a resource are made, or none.
+// IncrementalAlterConfigs v0–1: settings of topics, of running brokers, of groups, and of mirrors under the KIP's resource
+// type 64. v1 is flexible. All changes of a resource are made, or none.
 
 func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
@@ -48,18 +48,12 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			f.alterGroup(rr, r.ValidateOnly, answer)
 		case rr.ResourceType == clusterMirror:
 			f.alterMirror(rr, r.ValidateOnly, answer)
-		case rr.ResourceType == kmsg.ConfigResourceTypeBroker && onlyDeletes(rr.Configs):
-			answer(perr.None, "") // no client can have set one: kafka-reassign-partitions.sh takes its throttles away
+		case rr.ResourceType == kmsg.ConfigResourceTypeBroker:
+			f.alterBroker(rr, r.ValidateOnly, answer)
 		default:
-			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2), groups (32) and mirrors (64) can, and settings of brokers are given at start with --set", rr.ResourceType))
+			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2), brokers (4), groups (32) and mirrors (64) can", rr.ResourceType))
 		}
 	}
-}
-
-func onlyDeletes(ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
-	return !slices.ContainsFunc(ops, func(op kmsg.IncrementalAlterConfigsRequestResourceConfig) bool {
-		return op.Op != kmsg.IncrementalAlterConfigOpDelete
-	})
 }
 
 // altered applies the operations of a request to the settings now: 0 sets, 1 deletes, 2 appends to a list, 3 takes from it.

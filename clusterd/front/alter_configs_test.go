@@ -75,6 +75,9 @@ func TestSettingsOfTopicsAreAltered(t *testing.T) {
 		{topic, "orders", []op{{Name: "retention.ms", Op: kmsg.IncrementalAlterConfigOpAppend, Value: &comma}}, perr.InvalidConfig, "not a list"},
 		{topic, "orders", []op{{Name: "retention.ms"}}, perr.InvalidConfig, "no value"},
 		{kmsg.ConfigResourceTypeBroker, "1", []op{set("num.partitions", "3")}, perr.InvalidRequest, "--set"},
+		{kmsg.ConfigResourceTypeBroker, "2", []op{set("log.retention.ms", "3")}, perr.InvalidRequest, "ask broker 2"},
+		{kmsg.ConfigResourceTypeBroker, "one", []op{set("log.retention.ms", "3")}, perr.InvalidRequest, "one"},
+		{kmsg.ConfigResourceTypeBroker, "1", []op{set("max.connections.per.ip.overrides", "host:1")}, perr.InvalidRequest, "host:1"},
 		{clusterMirror, "nobody", []op{set("fetch.max.bytes", "3")}, perr.UnknownClusterMirror, "nobody"},
 	} {
 		if code, why := h.alterConfigs(bad.kind, bad.name, false, bad.ops...); code != bad.code || !strings.Contains(why, bad.word) {

@@ -15,13 +15,12 @@ import (
 // connections bounds how many clients a broker has and how fast new ones come, as Kafka does: who comes from one
 // address too often is closed, and everybody else waits in the listener's queue until there is room.
 type connections struct {
-	most      int // max.connections
-	perIP     int // max.connections.per.ip
-	overrides map[netip.Addr]int
-	rate      float64 // max.connection.creation.rate, per second
-	log       *slog.Logger
+	front *Front
+	log   *slog.Logger
 
 	mu      sync.Mutex
+	read    int64 // the image's SettingsAt when limits was read
+	limits  connectionLimits
 	open    int
 	from    map[netip.Addr]int
 	freed   chan struct{} // capacity 1: a connection ended
@@ -30,27 +29,50 @@ type connections struct {
 	refused int64
 }
 
+// connectionLimits may change while connections are there. None is closed because of it.
+type connectionLimits struct {
+	most      int // max.connections
+	perIP     int // max.connections.per.ip
+	overrides map[netip.Addr]int
+	rate      float64 // max.connection.creation.rate, per second
+}
+
+// lookAgain is how long a connection that waits for room does not hear of a new max.connections.
+const lookAgain = time.Second
+
 // warnEvery is how often refusals are logged, however many there are.
 const warnEvery = 10 * time.Second
 
 func newConnections(f *Front) *connections {
+	return &connections{front: f, log: f.log, read: -1, from: map[netip.Addr]int{}, freed: make(chan struct{}, 1)}
+}
+
+// refresh reads the limits anew when settings of brokers have changed. c.mu is held.
+func (c *connections) refresh() {
+	at := int64(0)
+	if img := c.front.image(); img != nil {
+		at = img.SettingsAt
+	}
+	if at != c.read {
+		c.read, c.limits = at, limitsOf(c.front)
+	}
+}
+
+func limitsOf(f *Front) connectionLimits {
 	overrides, err := ParseOverrides(f.brokerWord("max.connections.per.ip.overrides"))
 	if err != nil {
-		panic("front: " + err.Error()) // whoever starts a process has asked
+		panic("front: " + err.Error()) // whoever starts a process has asked, and so has alterBroker
 	}
-	c := &connections{
+	l := connectionLimits{
 		most:      int(f.brokerNumber("max.connections")),
 		perIP:     int(f.brokerNumber("max.connections.per.ip")),
 		overrides: overrides,
 		rate:      float64(f.brokerNumber("max.connection.creation.rate")),
-		log:       f.log,
-		from:      map[netip.Addr]int{},
-		freed:     make(chan struct{}, 1),
 	}
-	if c.rate >= math.MaxInt32 {
-		c.rate = 0 // Kafka writes unlimited as the largest number
+	if l.rate >= math.MaxInt32 {
+		l.rate = 0 // Kafka writes unlimited as the largest number
 	}
-	return c
+	return l
 }
 
 // ParseOverrides reads max.connections.per.ip.overrides: address:number, separated by commas.
@@ -76,8 +98,9 @@ func ParseOverrides(list string) (map[netip.Addr]int, error) {
 func (c *connections) admit(n net.Conn, stop <-chan struct{}) bool {
 	ip := address(n)
 	c.mu.Lock()
-	most := c.perIP
-	if own, some := c.overrides[ip]; some {
+	c.refresh()
+	most := c.limits.perIP
+	if own, some := c.limits.overrides[ip]; some {
 		most = own
 	}
 	if c.from[ip] >= most {
@@ -86,20 +109,25 @@ func (c *connections) admit(n net.Conn, stop <-chan struct{}) bool {
 		c.mu.Unlock()
 		return false
 	}
-	for c.open >= c.most {
-		c.warn("new connections wait until others end", "max.connections", c.most)
+	for c.open >= c.limits.most {
+		c.warn("new connections wait until others end", "max.connections", c.limits.most)
 		c.mu.Unlock()
+		again := time.NewTimer(lookAgain)
 		select {
 		case <-c.freed:
+		case <-again.C:
 		case <-stop:
+			again.Stop()
 			return false
 		}
+		again.Stop()
 		c.mu.Lock()
+		c.refresh()
 	}
 	c.open++
 	c.from[ip]++
 	pause := c.pace(time.Now())
-	if c.open < c.most {
+	if c.open < c.limits.most {
 		c.signal() // two may have ended while one waited
 	}
 	c.mu.Unlock()
@@ -119,13 +147,13 @@ func (c *connections) admit(n net.Conn, stop <-chan struct{}) bool {
 
 // pace is how long the newest connection waits for the creation rate. As many as a second allows may come at once.
 func (c *connections) pace(now time.Time) time.Duration {
-	if c.rate <= 0 {
+	if c.limits.rate <= 0 {
 		return 0
 	}
 	if earliest := now.Add(-time.Second); c.due.Before(earliest) {
 		c.due = earliest
 	}
-	c.due = c.due.Add(time.Duration(float64(time.Second) / c.rate))
+	c.due = c.due.Add(time.Duration(float64(time.Second) / c.limits.rate))
 	return c.due.Sub(now)
 }
 

@@ -86,7 +86,7 @@ func TestAFullBrokerLetsClientsWait(t *testing.T) {
 
 // TestConnectionsComeAtARate: as many as a second allows may come at once.
 func TestConnectionsComeAtARate(t *testing.T) {
-	c := &connections{rate: 10}
+	c := &connections{limits: connectionLimits{rate: 10}}
 	now := time.Unix(1000, 0)
 	for i := range 10 {
 		if wait := c.pace(now); wait > 0 {

@@ -57,9 +57,9 @@ func settingsOfGroup(groups map[string]group.Configured, name string) ([]setting
 	for _, key := range group.GroupSettings {
 		s := setting{Setting: controller.Setting{Name: key, Type: controller.Int, Meaning: groupSettings[key]}}
 		if own, given := c.Settings[key]; given {
-			s.synonyms = append(s.synonyms, synonym{own, kmsg.ConfigSourceGroupConfig})
+			s.synonyms = append(s.synonyms, synonym{value: own, source: kmsg.ConfigSourceGroupConfig})
 		}
-		s.synonyms = append(s.synonyms, synonym{c.Defaults[key], kmsg.ConfigSourceDefaultConfig})
+		s.synonyms = append(s.synonyms, synonym{value: c.Defaults[key], source: kmsg.ConfigSourceDefaultConfig})
 		s.settle()
 		list = append(list, s)
 	}

@@ -12,9 +12,10 @@ import (
 )
 
 // topicRules are the settings of a topic that its batches must keep to, read once per version of the
-// topic: a produce must not parse settings.
+// topic and of the brokers' settings: a produce must not parse settings.
 type topicRules struct {
 	topic      *image.Topic
+	settings   int64 // the image's SettingsAt
 	maxBytes   int64
 	compacted  bool
 	deletes    bool // old records may go without a newer one of their key
@@ -35,14 +36,16 @@ type rulesByTopic struct {
 const rulesKept = 10_000
 
 func (f *Front) rulesOf(t *image.Topic) topicRules {
+	settings := f.broker.Image().SettingsAt // before the settings themselves
 	f.rules.mu.Lock()
 	defer f.rules.mu.Unlock()
-	if r, ok := f.rules.rules[t.ID]; ok && r.topic == t {
+	if r, ok := f.rules.rules[t.ID]; ok && r.topic == t && r.settings == settings {
 		return r
 	}
 	policy := f.topicWord("cleanup.policy", t)
 	r := topicRules{
 		topic:      t,
+		settings:   settings,
 		maxBytes:   f.topicNumber("max.message.bytes", t),
 		compacted:  strings.Contains(policy, "compact"),
 		deletes:    strings.Contains(policy, "delete"),

@@ -19,42 +19,60 @@ type setting struct {
 }
 
 type synonym struct {
+	name   string // "": the setting's own
 	value  string
 	source kmsg.ConfigSource
 }
 
+// sourceOf are Kafka's names of the places of a setting.
+var sourceOf = map[controller.Place]kmsg.ConfigSource{
+	controller.FromTopic:   kmsg.ConfigSourceDynamicTopicConfig,
+	controller.FromBroker:  kmsg.ConfigSourceDynamicBrokerConfig,
+	controller.FromCluster: kmsg.ConfigSourceDynamicDefaultBrokerConfig,
+	controller.FromStart:   kmsg.ConfigSourceStaticBrokerConfig,
+	controller.FromTable:   kmsg.ConfigSourceDefaultConfig,
+}
+
+// layers are where this broker finds settings, those of t too unless it is nil.
+func (f *Front) layers(t *image.Topic) controller.Layers {
+	l := controller.Layers{}
+	if f.broker != nil {
+		l = f.broker.Layers(f.broker.Image(), t)
+	}
+	l.Static = f.settings
+	return l
+}
+
 // topicSetting resolves one setting for a topic: its override, the broker's value, the default.
 func (f *Front) topicSetting(s controller.Setting, t *image.Topic) setting {
-	out := setting{Setting: s}
-	if v, ok := t.Config[s.Name]; ok {
-		out.synonyms = append(out.synonyms, synonym{v, kmsg.ConfigSourceDynamicTopicConfig})
-	}
-	f.addBrokerValues(&out)
+	out := resolve(s, f.layers(t))
 	if s.Name == "min.insync.replicas" && len(out.synonyms) == 0 && len(t.Partitions) > 0 {
-		out.synonyms = append(out.synonyms, synonym{strconv.Itoa(int(t.Partitions[0].MinISR)), kmsg.ConfigSourceDefaultConfig})
+		out.value = strconv.Itoa(int(t.Partitions[0].MinISR))
+		out.synonyms = append(out.synonyms, synonym{value: out.value, source: kmsg.ConfigSourceDefaultConfig})
 	}
-	out.settle()
 	return out
 }
 
-// brokerSetting resolves one setting for this broker. They are read at start, so a client cannot alter
-// them.
+// brokerSetting resolves one setting for this broker.
 func (f *Front) brokerSetting(s controller.Setting) setting {
-	out := setting{Setting: s, readOnly: true}
-	f.addBrokerValues(&out)
-	out.settle()
+	out := resolve(s, f.layers(nil))
+	out.readOnly = s.Scope&(controller.DynamicScope|controller.ClusterScope) == 0
 	return out
 }
 
-func (f *Front) addBrokerValues(out *setting) {
-	if v, ok := f.settings[out.Name]; ok {
-		out.synonyms = append(out.synonyms, synonym{v, kmsg.ConfigSourceStaticBrokerConfig})
+func resolve(s controller.Setting, l controller.Layers) setting {
+	out := setting{Setting: s, source: kmsg.ConfigSourceDefaultConfig}
+	value, found := s.Find(l)
+	for _, in := range found {
+		out.synonyms = append(out.synonyms, synonym{in.Name, in.Value, sourceOf[in.In]})
 	}
-	if out.Default != "" {
-		out.synonyms = append(out.synonyms, synonym{out.Default, kmsg.ConfigSourceDefaultConfig})
+	if out.value = value; len(found) > 0 {
+		out.source = sourceOf[found[0].In]
 	}
+	return out
 }
 
+// settle takes the first synonym.
 func (s *setting) settle() {
 	s.source = kmsg.ConfigSourceDefaultConfig
 	if len(s.synonyms) > 0 {
@@ -75,7 +93,7 @@ func (f *Front) topicNumber(name string, t *image.Topic) int64 {
 	return n
 }
 
-// brokerWord is the value of a setting of this broker, as it was at start.
+// brokerWord is the value of a setting of this broker.
 func (f *Front) brokerWord(name string) string {
 	s, ok := controller.FindSetting(name)
 	if !ok {
@@ -84,7 +102,7 @@ func (f *Front) brokerWord(name string) string {
 	return f.brokerSetting(s).value
 }
 
-// brokerNumber is a numeric setting of this broker, as it was at start.
+// brokerNumber is a numeric setting of this broker.
 func (f *Front) brokerNumber(name string) int64 {
 	n, err := strconv.ParseInt(f.brokerWord(name), 10, 64)
 	if err != nil {

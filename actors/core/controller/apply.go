@@ -44,6 +44,8 @@ func apply(s *State, ev Event) {
 		if t := s.topics[ev.Topic]; t != nil {
 			t.settings = ev.Settings
 		}
+	case BrokerConfigured:
+		s.setBroker(ev.Settings)
 	case FeaturesUpdated:
 		s.features = ev.Features
 	case ReassignmentChanged:

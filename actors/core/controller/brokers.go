@@ -22,7 +22,7 @@ func (s *State) restart(c RestartCluster) outcome {
 		e.live[b.ID] = b.Live
 	}
 	for _, t := range s.inOrder() {
-		e.unclean = t.uncleanAllowed()
+		e.unclean = s.uncleanAllowed(t)
 		for _, p := range t.partitions {
 			for _, b := range c.Brokers {
 				p.Lossy = marked(p, b, e)
@@ -56,7 +56,7 @@ func (s *State) stopBroker(c StopBroker) outcome {
 	e := s.electorate(c.Logs)
 	e.live[c.Broker] = false
 	for _, t := range s.inOrder() {
-		e.unclean = t.uncleanAllowed()
+		e.unclean = s.uncleanAllowed(t)
 		for _, p := range t.partitions {
 			if next := elect(p, e); next.PartitionEpoch != p.PartitionEpoch {
 				ev.Partitions = append(ev.Partitions, next)
@@ -79,7 +79,7 @@ func (s *State) startBroker(c StartBroker) outcome {
 	e := s.electorate(c.Logs)
 	e.live[b.Broker] = true
 	for _, t := range s.inOrder() {
-		e.unclean = t.uncleanAllowed()
+		e.unclean = s.uncleanAllowed(t)
 		for _, p := range t.partitions {
 			next := p
 			next.Lossy = marked(p, c.Broker, e)

@@ -4,6 +4,7 @@ func (s *State) snapshot() []byte {
 	out := Snapshot{
 		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
 		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features, Quotas: s.quotasInOrder(), Reassignments: s.movingInOrder(),
+		BrokerSettings: s.brokerSetsInOrder(),
 	}
 	for _, id := range s.brokerIDs() {
 		out.Brokers = append(out.Brokers, s.brokers[id])
@@ -33,6 +34,9 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	for _, q := range in.Quotas {
 		s.setQuota(q)
+	}
+	for _, r := range in.BrokerSettings {
+		s.setBroker(r)
 	}
 	for _, r := range in.Reassignments {
 		s.setReassignment(r)

@@ -27,6 +27,8 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.createPartitions(c)
 	case AlterTopic:
 		return s.alterTopic(c)
+	case AlterBroker:
+		return s.alterBroker(c)
 	case AcceptLoss:
 		return s.acceptLoss(c)
 	case ElectPreferred:

@@ -21,6 +21,9 @@ func (s *State) Facts() []image.Fact {
 	for _, q := range s.quotasInOrder() {
 		facts = append(facts, quotaFact(q))
 	}
+	for _, r := range s.brokerSetsInOrder() {
+		facts = append(facts, settingsFact(r))
+	}
 	return append(facts, s.featureFact())
 }
 
@@ -87,7 +90,11 @@ func (s *State) minISR(t *topic, rf int) int32 {
 	if s.defaults.MinISR > 0 {
 		want = int(s.defaults.MinISR)
 	}
-	if text, set := t.setting("min.insync.replicas"); set {
+	text, set := s.forAll("min.insync.replicas")
+	if own, has := t.setting("min.insync.replicas"); has {
+		text, set = own, true
+	}
+	if set {
 		if n, err := strconv.Atoi(text); err == nil {
 			want = n
 		}
@@ -95,9 +102,12 @@ func (s *State) minISR(t *topic, rf int) int32 {
 	return int32(min(want, rf))
 }
 
-// uncleanAllowed reads the topic's own word: the default is clean elections only.
-func (t *topic) uncleanAllowed() bool {
-	v, _ := t.setting("unclean.leader.election.enable")
+// uncleanAllowed reads the topic's own word, else what is set for all: the default is clean elections only.
+func (s *State) uncleanAllowed(t *topic) bool {
+	v, own := t.setting("unclean.leader.election.enable")
+	if !own {
+		v, _ = s.forAll("unclean.leader.election.enable")
+	}
 	return v == "true"
 }
 

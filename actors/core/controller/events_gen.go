@@ -886,6 +886,73 @@ func (m *ReassignmentChanged) readFrom(r *wire.Reader, version int16, flexible b
 	}
 }
 
+// BrokerSettingsRecord is what an operator set for one broker, or for all.
+type BrokerSettingsRecord struct {
+	// The broker, -1 for all.
+	Broker core.ReplicaID
+	// Sorted by name; none: nothing is set.
+	Settings []SettingRecord
+}
+
+// Default sets every field to its default.
+func (m *BrokerSettingsRecord) Default() {
+	*m = BrokerSettingsRecord{}
+}
+
+func (m *BrokerSettingsRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt32(b, int32(m.Broker))
+	b = wire.AppendArrayLen(b, len(m.Settings), flexible)
+	for i := range m.Settings {
+		b = m.Settings[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *BrokerSettingsRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Broker = core.ReplicaID(r.Int32())
+	if n := r.ArrayLen(flexible, 3); n > 0 {
+		m.Settings = make([]SettingRecord, n)
+		for i := range m.Settings {
+			m.Settings[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// BrokerConfigured says that an operator changed settings of a running broker, or of all.
+type BrokerConfigured struct {
+	// As they are now.
+	Settings BrokerSettingsRecord
+}
+
+// Default sets every field to its default.
+func (m *BrokerConfigured) Default() {
+	*m = BrokerConfigured{}
+	m.Settings.Default()
+}
+
+func (m *BrokerConfigured) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = m.Settings.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *BrokerConfigured) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Settings.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
@@ -912,6 +979,8 @@ type Snapshot struct {
 	Quotas []QuotaRecord
 	// By topic and partition.
 	Reassignments []ReassignmentRecord
+	// Of running brokers, by broker.
+	BrokerSettings []BrokerSettingsRecord
 }
 
 // Default sets every field to its default.
@@ -955,6 +1024,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		b = wire.AppendArrayLen(b, len(m.Reassignments), flexible)
 		for i := range m.Reassignments {
 			b = m.Reassignments[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 4 {
+		b = wire.AppendArrayLen(b, len(m.BrokerSettings), flexible)
+		for i := range m.BrokerSettings {
+			b = m.BrokerSettings[i].appendTo(b, version, flexible)
 		}
 	}
 	if flexible {
@@ -1013,6 +1088,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 4 {
+		if n := r.ArrayLen(flexible, 6); n > 0 {
+			m.BrokerSettings = make([]BrokerSettingsRecord, n)
+			for i := range m.BrokerSettings {
+				m.BrokerSettings[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -1051,6 +1134,9 @@ func (QuotaAltered) isDurable() {}
 func (ReassignmentChanged) isEvent()   {}
 func (ReassignmentChanged) isDurable() {}
 
+func (BrokerConfigured) isEvent()   {}
+func (BrokerConfigured) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -1076,6 +1162,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 157), 0), 0, true)
 	case ReassignmentChanged:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 158), 0), 0, true)
+	case BrokerConfigured:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 159), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("controller: %T is not a durable event of this machine", e))
 	}
@@ -1132,6 +1220,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e ReassignmentChanged
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 159 && version >= 0 && version <= 0: // BrokerConfigured
+		var e BrokerConfigured
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("controller: event id %d version %d is unknown to this program", id, version)
 	}
@@ -1143,14 +1235,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
+	return m.appendTo(wire.AppendInt16(b, 4), 4, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 3) {
+	if r.Err() == nil && (version < 0 || version > 4) {
 		return fmt.Errorf("controller: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -23,8 +23,10 @@ const (
 type Scope uint8
 
 const (
-	TopicScope  Scope = 1 << iota
-	BrokerScope       // read from flags or the config file at start
+	TopicScope   Scope = 1 << iota
+	BrokerScope        // read from flags or the config file at start
+	DynamicScope       // of a running broker, or of all
+	ClusterScope       // of all running brokers
 )
 
 // Setting is one line of the table: all that checks, DescribeConfigs and the docs know of it.
@@ -37,30 +39,24 @@ type Setting struct {
 	Max     float64  // numbers, inclusive
 	Allowed []string // strings and list items; nil: anything
 	Meaning string   // one line; says so when the setting is kept and shown but not acted on
+	// Defaults are the settings of brokers that a topic without this one goes by, the nearest first; none: the one of the
+	// same name, if brokers have it. A setting of brokers has those here that stand behind it.
+	Defaults []Synonym
+}
+
+// Synonym is a setting of brokers that stands for one of topics.
+type Synonym struct {
+	Name   string
+	Factor int64 // of its unit in that of the topic's setting; 0: they are the same
 }
 
 // FindSetting looks a setting up.
 func FindSetting(name string) (Setting, bool) {
-	for _, s := range Settings {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Setting{}, false
-}
-
-// Effective is the value of a topic's setting: the first of these that has it, then the default.
-func Effective(name string, from ...map[string]string) string {
-	for _, values := range from {
-		if v, set := values[name]; set {
-			return v
-		}
-	}
-	s, known := FindSetting(name)
+	i, known := slices.BinarySearchFunc(Settings, name, func(s Setting, name string) int { return strings.Compare(s.Name, name) })
 	if !known {
-		panic("controller: no setting " + name)
+		return Setting{}, false
 	}
-	return s.Default
+	return Settings[i], true
 }
 
 // CheckTopicSetting says what is wrong with an override of a topic, "" if nothing is.

@@ -1,5 +1,7 @@
 package controller
 
+import "math"
+
 const (
 	maxInt  = 1<<31 - 1
 	maxLong = float64(1 << 63)
@@ -7,19 +9,30 @@ const (
 
 const kept = " (kept and shown, not acted on)"
 
+// hour and minute in milliseconds, the unit of settings of topics.
+const (
+	minute = 60_000
+	hour   = 60 * minute
+)
+
 // Settings is the one table of topic and cluster settings, sorted by name. Names, types, defaults and
 // ranges are Kafka's; our own begin with "lockstep.".
-var Settings = []Setting{
+var Settings = withDefaults([]Setting{
 	{Name: "auto.create.topics.enable", Type: Boolean, Default: "true", Scope: BrokerScope, Meaning: "A produce or a metadata request makes a missing topic."},
-	{Name: "cleanup.policy", Type: List, Default: "delete", Scope: TopicScope, Allowed: []string{"delete", "compact"}, Meaning: "How old records go away; compact is accepted but nothing is compacted yet."},
-	{Name: "compression.type", Type: String, Default: "producer", Scope: TopicScope, Allowed: []string{"uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"}, Meaning: "Batches stay as the producer compressed them, whatever is set" + kept + "."},
+	{Name: "background.threads", Type: Int, Default: "10", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Threads come and go by themselves here" + kept + "."},
+	{Name: "cleanup.policy", Type: List, Default: "delete", Scope: TopicScope, Allowed: []string{"delete", "compact"}, Defaults: []Synonym{{Name: "log.cleanup.policy"}}, Meaning: "How old records go away; compact is accepted but nothing is compacted yet."},
+	{Name: "compression.gzip.level", Type: Int, Default: "-1", Scope: TopicScope | BrokerScope | DynamicScope, Min: -1, Max: 9, Meaning: "Batches stay as the producer compressed them" + kept + "."},
+	{Name: "compression.lz4.level", Type: Int, Default: "9", Scope: TopicScope | BrokerScope | DynamicScope, Min: 1, Max: 17, Meaning: "Batches stay as the producer compressed them" + kept + "."},
+	{Name: "compression.type", Type: String, Default: "producer", Scope: TopicScope | BrokerScope | DynamicScope, Allowed: []string{"uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"}, Meaning: "Batches stay as the producer compressed them, whatever is set" + kept + "."},
+	{Name: "compression.zstd.level", Type: Int, Default: "3", Scope: TopicScope | BrokerScope | DynamicScope, Min: -131072, Max: 22, Meaning: "Batches stay as the producer compressed them" + kept + "."},
 	{Name: "connections.max.idle.ms", Type: Long, Default: "600000", Scope: BrokerScope, Min: -1, Max: maxLong, Meaning: "How long a connection may be silent before it is closed; one that waits for an answer is not silent. -1: for ever."},
 	{Name: "default.replication.factor", Type: Int, Scope: BrokerScope, Min: 1, Max: 32767, Meaning: "Replicas of a topic that asks for -1; without it min(3, brokers)."},
-	{Name: "delete.retention.ms", Type: Long, Default: "86400000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How long tombstones stay" + kept + "."},
+	{Name: "delete.retention.ms", Type: Long, Default: "86400000", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.cleaner.delete.retention.ms"}}, Meaning: "How long tombstones stay" + kept + "."},
 	{Name: "fetch.max.bytes", Type: Int, Default: "57671680", Scope: BrokerScope, Min: 1024, Max: maxInt, Meaning: "The most bytes of records that one fetch is answered with, whatever it asks for; a first batch that is larger goes out whole."},
-	{Name: "file.delete.delay.ms", Type: Long, Default: "60000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Space comes back when segments of the volume are cleaned, within a minute" + kept + "."},
-	{Name: "flush.messages", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
-	{Name: "flush.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
+	{Name: "file.delete.delay.ms", Type: Long, Default: "60000", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.segment.delete.delay.ms"}}, Meaning: "Space comes back when segments of the volume are cleaned, within a minute" + kept + "."},
+	{Name: "flush.messages", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Defaults: []Synonym{{Name: "log.flush.interval.messages"}}, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
+	{Name: "flush.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.flush.interval.ms"}, {Name: "log.flush.scheduler.interval.ms"}}, Meaning: "Every acknowledged write is flushed anyway" + kept + "."},
+	{Name: "follower.replication.throttled.rate", Type: Long, Default: "9223372036854775807", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxLong, Meaning: "Bytes per second of throttled replicas" + kept + "."},
 	{Name: "follower.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled followers" + kept + "."},
 	{Name: "group.consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "How often members of the consumer protocol are told to be heard."},
 	{Name: "group.consumer.max.heartbeat.interval.ms", Type: Int, Default: "15000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The most that a group may set as consumer.heartbeat.interval.ms."},
@@ -34,7 +47,8 @@ var Settings = []Setting{
 	{Name: "group.max.size", Type: Int, Default: "2147483647", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "Members a group may have."},
 	{Name: "group.min.session.timeout.ms", Type: Int, Default: "6000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The shortest session a member may ask for."},
 	{Name: "group.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: heartbeats of the consumer protocol (KIP-848) are refused with UNSUPPORTED_VERSION; members go on with the classic one."},
-	{Name: "index.interval.bytes", Type: Int, Default: "4096", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "Every batch is indexed" + kept + "."},
+	{Name: "index.interval.bytes", Type: Int, Default: "4096", Scope: TopicScope, Min: 0, Max: maxInt, Defaults: []Synonym{{Name: "log.index.interval.bytes"}}, Meaning: "Every batch is indexed" + kept + "."},
+	{Name: "leader.replication.throttled.rate", Type: Long, Default: "9223372036854775807", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxLong, Meaning: "Bytes per second of throttled replicas" + kept + "."},
 	{Name: "leader.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Throttled leaders" + kept + "."},
 	{Name: "lockstep.claim.lease.ms", Type: Long, Default: "10000", Scope: BrokerScope, Min: 300, Max: 3600000, Meaning: "How long a mirror's claim stands without a new confirmation by its source; a mirror may set its own."},
 	{Name: "lockstep.group.member.max.bytes", Type: Int, Default: "1048576", Scope: BrokerScope, Min: 1024, Max: maxInt, Meaning: "What the protocols of one group member may take, names and subscriptions together."},
@@ -47,42 +61,55 @@ var Settings = []Setting{
 	{Name: "lockstep.sync.min.class", Type: String, Default: "reported", Scope: TopicScope, Allowed: []string{"reported", "proven"}, Meaning: "What may make the topic SYNC: reported admits peers that speak only the KIP, proven refuses them. Also a setting of a mirror."},
 	{Name: "lockstep.transaction.shard.max.bytes", Type: Long, Default: "33554432", Scope: BrokerScope, Min: 65536, Max: maxLong, Meaning: "Memory that each of the 16 shards of the transaction coordinator may take for transactional ids and open transactions."},
 	{Name: "lockstep.weak.acks", Type: String, Default: "allow", Scope: TopicScope, Allowed: []string{"allow", "refuse", "upgrade"}, Meaning: "What acks=0 and acks=1 meet on a topic that a mirror gates: allow counts and shows them, refuse answers INVALID_REQUIRED_ACKS, upgrade waits as for acks=all."},
+	{Name: "log.cleaner.backoff.ms", Type: Long, Default: "15000", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxLong, Meaning: "How long compaction rests with nothing to do" + kept + "."},
+	{Name: "log.cleaner.dedupe.buffer.size", Type: Long, Default: "134217728", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxLong, Meaning: "Memory for the keys of a compaction" + kept + "."},
+	{Name: "log.cleaner.io.buffer.load.factor", Type: Double, Default: "0.9", Scope: BrokerScope | DynamicScope, Min: 0, Max: 1, Meaning: "How full the memory of a compaction may be" + kept + "."},
+	{Name: "log.cleaner.io.buffer.size", Type: Int, Default: "524288", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxInt, Meaning: "Memory for what a compaction reads and writes" + kept + "."},
+	{Name: "log.cleaner.io.max.bytes.per.second", Type: Double, Default: "1.7976931348623157E308", Scope: BrokerScope | DynamicScope, Min: 0, Max: math.MaxFloat64, Meaning: "How fast a compaction may read and write" + kept + "."},
+	{Name: "log.cleaner.threads", Type: Int, Default: "1", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxInt, Meaning: "Compactions at once" + kept + "."},
 	{Name: "log.retention.check.interval.ms", Type: Long, Default: "300000", Scope: BrokerScope, Min: 1, Max: maxLong, Meaning: "How often logs are looked through for what retention.ms and retention.bytes let go."},
-	{Name: "max.compaction.lag.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "Longest time before a record is compacted" + kept + "."},
-	{Name: "max.connection.creation.rate", Type: Int, Default: "2147483647", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "New connections per second that each broker accepts; more wait to be accepted."},
-	{Name: "max.connections", Type: Int, Default: "2147483647", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "Connections that each broker has at once, those of mirrors and tools included; more wait to be accepted until others end."},
-	{Name: "max.connections.per.ip", Type: Int, Default: "2147483647", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "Connections that each broker has from one address at once; more are closed."},
-	{Name: "max.connections.per.ip.overrides", Type: String, Scope: BrokerScope, Meaning: "Other numbers for single addresses: address:number, separated by commas."},
+	{Name: "max.compaction.lag.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 1, Max: maxLong, Defaults: []Synonym{{Name: "log.cleaner.max.compaction.lag.ms"}}, Meaning: "Longest time before a record is compacted" + kept + "."},
+	{Name: "max.connection.creation.rate", Type: Int, Default: "2147483647", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "New connections per second that each broker accepts; more wait to be accepted."},
+	{Name: "max.connections", Type: Int, Default: "2147483647", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Connections that each broker has at once, those of mirrors and tools included; more wait to be accepted until others end."},
+	{Name: "max.connections.per.ip", Type: Int, Default: "2147483647", Scope: BrokerScope | DynamicScope, Min: 0, Max: maxInt, Meaning: "Connections that each broker has from one address at once; more are closed."},
+	{Name: "max.connections.per.ip.overrides", Type: String, Scope: BrokerScope | DynamicScope, Meaning: "Other numbers for single addresses: address:number, separated by commas."},
 	{Name: "max.incremental.fetch.session.cache.slots", Type: Int, Default: "1000", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "Incremental fetch sessions that each broker keeps; consumers beyond that name all they read in every fetch."},
-	{Name: "max.message.bytes", Type: Int, Default: "1048588", Scope: TopicScope, Min: 0, Max: maxInt, Meaning: "The largest record batch a client may write; batches that a mirror copies may be larger."},
-	{Name: "message.timestamp.after.max.ms", Type: Long, Default: "3600000", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How far in the future a record's time may lie."},
-	{Name: "message.timestamp.before.max.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "How far in the past a record's time may lie."},
-	{Name: "message.timestamp.type", Type: String, Default: "CreateTime", Scope: TopicScope, Allowed: []string{"CreateTime", "LogAppendTime"}, Meaning: "Whose clock stamps records."},
-	{Name: "min.cleanable.dirty.ratio", Type: Double, Default: "0.5", Scope: TopicScope, Min: 0, Max: 1, Meaning: "When compaction starts" + kept + "."},
-	{Name: "min.compaction.lag.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Shortest time before a record is compacted" + kept + "."},
-	{Name: "min.insync.replicas", Type: Int, Scope: TopicScope | BrokerScope, Min: 1, Max: maxInt, Meaning: "In-sync replicas that acks=all needs; without it max(1, RF-1), and never more than RF."},
+	{Name: "max.message.bytes", Type: Int, Default: "1048588", Scope: TopicScope, Min: 0, Max: maxInt, Defaults: []Synonym{{Name: "message.max.bytes"}}, Meaning: "The largest record batch a client may write; batches that a mirror copies may be larger."},
+	{Name: "message.timestamp.after.max.ms", Type: Long, Default: "3600000", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.message.timestamp.after.max.ms"}}, Meaning: "How far in the future a record's time may lie."},
+	{Name: "message.timestamp.before.max.ms", Type: Long, Default: "9223372036854775807", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.message.timestamp.before.max.ms"}}, Meaning: "How far in the past a record's time may lie."},
+	{Name: "message.timestamp.type", Type: String, Default: "CreateTime", Scope: TopicScope, Allowed: []string{"CreateTime", "LogAppendTime"}, Defaults: []Synonym{{Name: "log.message.timestamp.type"}}, Meaning: "Whose clock stamps records."},
+	{Name: "metric.reporters", Type: List, Scope: BrokerScope | DynamicScope, Meaning: "There are no classes to load; metrics are served by HTTP" + kept + "."},
+	{Name: "min.cleanable.dirty.ratio", Type: Double, Default: "0.5", Scope: TopicScope, Min: 0, Max: 1, Defaults: []Synonym{{Name: "log.cleaner.min.cleanable.ratio"}}, Meaning: "When compaction starts" + kept + "."},
+	{Name: "min.compaction.lag.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.cleaner.min.compaction.lag.ms"}}, Meaning: "Shortest time before a record is compacted" + kept + "."},
+	{Name: "min.insync.replicas", Type: Int, Scope: TopicScope | BrokerScope | ClusterScope, Min: 1, Max: maxInt, Meaning: "In-sync replicas that acks=all needs; without it max(1, RF-1), and never more than RF."},
 	{Name: "mirror.replication.throttled.rate", Type: Long, Default: "9223372036854775807", Scope: BrokerScope, Min: 1, Max: maxLong, Meaning: "Bytes per second that each broker reads from the sources of mirrors for the partitions it leads; SYNC topics included, whose producers wait for what is held back. A mirror may set one for all it reads. Floors and claims are not throttled."},
 	{Name: "mirror.replication.throttled.replicas", Type: List, Scope: TopicScope, Meaning: "Replicas whose mirror fetches are throttled; the rate counts for all of them" + kept + "."},
 	{Name: "mirror.support.unclean.leader.election", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "A mirror of this topic follows its source through an unclean election, even below what it had confirmed."},
 	{Name: "mirror.sync.topic.demote.timeout.ms", Type: Long, Default: "30000", Scope: BrokerScope, Min: 100, Max: maxLong, Meaning: "How long every partition of a topic must be refused by its source before the topic is demoted; a mirror may set its own."},
 	{Name: "mirror.sync.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: no mirror is admitted to gate acknowledgements here. Those that gate already go on until they are released."},
 	{Name: "mirror.version", Type: Int, Default: "1", Scope: BrokerScope, Min: 0, Max: 1, Meaning: "0: shown to peers as a cluster without mirroring, and no mirror is admitted to gate acknowledgements here."},
+	{Name: "num.io.threads", Type: Int, Default: "8", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Threads come and go by themselves here" + kept + "."},
+	{Name: "num.network.threads", Type: Int, Default: "3", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Threads come and go by themselves here" + kept + "."},
 	{Name: "num.partitions", Type: Int, Default: "1", Scope: BrokerScope, Min: 1, Max: maxPartitions, Meaning: "Partitions of a topic that asks for -1."},
+	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "2", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Threads come and go by themselves here" + kept + "."},
+	{Name: "num.replica.fetchers", Type: Int, Default: "1", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Leaders push to followers here" + kept + "."},
 	{Name: "offset.metadata.max.bytes", Type: Int, Default: "4096", Scope: BrokerScope, Min: 0, Max: maxInt, Meaning: "The longest metadata a client may commit with an offset."},
 	{Name: "offsets.retention.check.interval.ms", Type: Long, Default: "600000", Scope: BrokerScope, Min: 1, Max: maxLong, Meaning: "How often groups are looked through for offsets that nobody uses any more."},
 	{Name: "offsets.retention.minutes", Type: Int, Default: "10080", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "How long offsets stay that nobody uses: their group is empty, or subscribes to other topics. Time while the process is down does not count."},
-	{Name: "preallocate", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Preallocate files" + kept + "."},
-	{Name: "retention.bytes", Type: Long, Default: "-1", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Size of a partition above which its oldest segments go; -1: no limit. Never above HW, nor what a registered mirror has yet to get; mirrors follow their source instead."},
-	{Name: "retention.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: -1, Max: maxLong, Meaning: "Age by its largest timestamp at which a segment goes; -1: never. Never above HW, nor what a registered mirror has yet to get; mirrors follow their source instead."},
-	{Name: "segment.bytes", Type: Int, Default: "1073741824", Scope: TopicScope, Min: 14, Max: maxInt, Meaning: "How much of a partition goes at once. Files hold many partitions here, see --segment-bytes."},
-	{Name: "segment.index.bytes", Type: Int, Default: "10485760", Scope: TopicScope, Min: 4, Max: maxInt, Meaning: "Size of an index" + kept + "."},
-	{Name: "segment.jitter.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Meaning: "Jitter of the time a segment is rolled" + kept + "."},
-	{Name: "segment.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: 1, Max: maxLong, Meaning: "How many milliseconds of a partition go at once, by timestamps."},
+	{Name: "preallocate", Type: Boolean, Default: "false", Scope: TopicScope, Defaults: []Synonym{{Name: "log.preallocate"}}, Meaning: "Preallocate files" + kept + "."},
+	{Name: "replica.alter.log.dirs.io.max.bytes.per.second", Type: Double, Default: "1.7976931348623157E308", Scope: BrokerScope | DynamicScope, Min: 0, Max: math.MaxFloat64, Meaning: "A broker has one directory, nothing moves between two" + kept + "."},
+	{Name: "retention.bytes", Type: Long, Default: "-1", Scope: TopicScope, Min: -1, Max: maxLong, Defaults: []Synonym{{Name: "log.retention.bytes"}}, Meaning: "Size of a partition above which its oldest segments go; -1: no limit. Never above HW, nor what a registered mirror has yet to get; mirrors follow their source instead."},
+	{Name: "retention.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: -1, Max: maxLong, Defaults: []Synonym{{Name: "log.retention.ms"}, {Name: "log.retention.minutes", Factor: minute}, {Name: "log.retention.hours", Factor: hour}}, Meaning: "Age by its largest timestamp at which a segment goes; -1: never. Never above HW, nor what a registered mirror has yet to get; mirrors follow their source instead."},
+	{Name: "segment.bytes", Type: Int, Default: "1073741824", Scope: TopicScope, Min: 14, Max: maxInt, Defaults: []Synonym{{Name: "log.segment.bytes"}}, Meaning: "How much of a partition goes at once. Files hold many partitions here, see --segment-bytes."},
+	{Name: "segment.index.bytes", Type: Int, Default: "10485760", Scope: TopicScope, Min: 4, Max: maxInt, Defaults: []Synonym{{Name: "log.index.size.max.bytes"}}, Meaning: "Size of an index" + kept + "."},
+	{Name: "segment.jitter.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.roll.jitter.ms"}, {Name: "log.roll.jitter.hours", Factor: hour}}, Meaning: "Jitter of the time a segment is rolled" + kept + "."},
+	{Name: "segment.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: 1, Max: maxLong, Defaults: []Synonym{{Name: "log.roll.ms"}, {Name: "log.roll.hours", Factor: hour}}, Meaning: "How many milliseconds of a partition go at once, by timestamps."},
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", Scope: BrokerScope, Min: 1024, Max: maxInt, Meaning: "The largest request that is read; the connection of a larger one is closed. Other requests than Produce have smaller bounds of their own."},
 	{Name: "transaction.max.timeout.ms", Type: Int, Default: "900000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The longest time a producer may ask to keep a transaction open."},
+	{Name: "transaction.partition.verification.enable", Type: Boolean, Default: "true", Scope: BrokerScope | DynamicScope, Meaning: "Batches of transactions are always verified" + kept + "."},
 	{Name: "transaction.version", Type: Int, Default: "2", Scope: BrokerScope, Min: 0, Max: 2, Meaning: "Below 2: clients are not told of transaction version 2, which raises the producer epoch with each transaction (KIP-890)."},
 	{Name: "transactional.id.expiration.ms", Type: Int, Default: "604800000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "How long an unused transactional id is remembered, counted from its last use or the start of the process."},
-	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Scope: TopicScope, Meaning: "Lets a replica outside the ISR lead when no member can: acknowledged records may be lost."},
+	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Scope: TopicScope | BrokerScope | ClusterScope, Meaning: "Lets a replica outside the ISR lead when no member can: acknowledged records may be lost."},
 	{Name: "unstable.api.versions.enable", Type: Boolean, Default: "true", Scope: BrokerScope, Meaning: "false: nothing of the mirroring APIs is shown or served, and no mirror is admitted to gate acknowledgements here."},
 	{Name: "unstable.feature.versions.enable", Type: Boolean, Default: "true", Scope: BrokerScope, Meaning: "false: the features mirror.version and mirror.sync.version are not shown, and no mirror is admitted to gate acknowledgements here."},
-}
+})

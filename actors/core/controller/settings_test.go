@@ -14,11 +14,22 @@ var update = flag.Bool("update", false, "write golden files")
 func TestSettingsTable(t *testing.T) {
 	var b strings.Builder
 	for _, s := range Settings {
-		scope := []string{"", "topic", "broker", "topic+broker"}[s.Scope]
+		scope := ""
+		for i, word := range []string{"topic", "broker", "running", "all running"} {
+			if s.Scope&(1<<i) != 0 {
+				scope += "+" + word
+			}
+		}
+		scope = scope[1:]
 		fmt.Fprintf(&b, "%s | %s | %s | %q | %s\n", s.Name, s.Type, scope, s.Default, s.Meaning)
 		if s.Default != "" {
 			if text := s.Check(s.Default); text != "" {
 				t.Errorf("the default of %s: %s", s.Name, text)
+			}
+		}
+		for _, d := range s.Defaults {
+			if of, known := FindSetting(d.Name); !known || of.Scope&BrokerScope == 0 {
+				t.Errorf("%s goes by %s, which is no setting of brokers", s.Name, d.Name)
 			}
 		}
 		if s.Meaning == "" || strings.Contains(s.Meaning, "\n") {

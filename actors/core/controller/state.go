@@ -24,6 +24,7 @@ type State struct {
 	features    []FeatureRecord                         // changed by an operator, by name; others are at their highest level
 	quotas      map[image.QuotaEntity]QuotaRecord       // of clients
 	moving      map[core.PartitionID]ReassignmentRecord // partitions whose replicas change, or changed
+	brokerSets  map[core.ReplicaID]BrokerSettingsRecord // of running brokers; NoReplica: of all
 	prefix      int32                                   // upper 31 bits of producer ids; 0: none yet
 	nextID      int64                                   // next producer id counter
 }
@@ -44,6 +45,8 @@ func newState() *State {
 		deleted: map[core.TopicID]DeletedRecord{},
 		moving:  map[core.PartitionID]ReassignmentRecord{},
 		quotas:  map[image.QuotaEntity]QuotaRecord{},
+
+		brokerSets: map[core.ReplicaID]BrokerSettingsRecord{},
 	}
 }
 
@@ -75,12 +78,14 @@ func (s *State) holdsLossy(id core.ReplicaID, counts func(PartitionRecord) bool)
 	return false
 }
 
-func (t *topic) setting(name string) (string, bool) {
-	i, found := slices.BinarySearchFunc(t.settings, name, func(r SettingRecord, n string) int { return cmp.Compare(r.Name, n) })
+func (t *topic) setting(name string) (string, bool) { return lookUp(t.settings, name) }
+
+func lookUp(sorted []SettingRecord, name string) (string, bool) {
+	i, found := slices.BinarySearchFunc(sorted, name, func(r SettingRecord, n string) int { return cmp.Compare(r.Name, n) })
 	if !found {
 		return "", false
 	}
-	return t.settings[i].Value, true
+	return sorted[i].Value, true
 }
 
 func brokerRecord(b image.Broker) BrokerRecord {

@@ -18,6 +18,7 @@ func Empty() *Image {
 		Sync:       map[core.TopicID]Registrations{},
 		Features:   map[string]int16{},
 		Quotas:     map[QuotaEntity]map[string]float64{},
+		Settings:   map[core.ReplicaID]map[string]string{},
 	}
 }
 
@@ -38,9 +39,9 @@ func ApplyAll(img *Image, facts []Fact) *Image {
 
 // writer is an image under construction; owned says which parts are already copies.
 type writer struct {
-	img                                          Image
-	brokers, topics, names, mirrors, syn, quotas bool
-	partitions                                   map[core.TopicID]bool
+	img                                                    Image
+	brokers, topics, names, mirrors, syn, quotas, settings bool
+	partitions                                             map[core.TopicID]bool
 }
 
 func (w *writer) apply(f Fact) {
@@ -73,6 +74,14 @@ func (w *writer) apply(f Fact) {
 			delete(w.img.Quotas, f.Entity)
 		} else {
 			w.img.Quotas[f.Entity] = f.Limits
+		}
+	case SettingsChanged:
+		own(&w.img.Settings, &w.settings)
+		w.img.SettingsAt = w.img.Version
+		if len(f.Values) == 0 {
+			delete(w.img.Settings, f.Broker)
+		} else {
+			w.img.Settings[f.Broker] = f.Values
 		}
 	case RegistrationsChanged:
 		own(&w.img.Sync, &w.syn)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Equal reports whether two images say the same of the cluster. Version is left out: a fact applied
+// Equal reports whether two images say the same of the cluster. Versions are left out: a fact applied
 // twice is counted twice and says nothing new.
 func (i *Image) Equal(o *Image) bool {
 	return i.Cluster == o.Cluster && i.Controller == o.Controller &&
@@ -14,6 +14,7 @@ func (i *Image) Equal(o *Image) bool {
 		maps.Equal(i.Mirrors, o.Mirrors) &&
 		maps.EqualFunc(i.Topics, o.Topics, func(a, b *Topic) bool { return a.Equal(b) }) &&
 		maps.EqualFunc(i.Quotas, o.Quotas, maps.Equal[map[string]float64, map[string]float64]) &&
+		maps.EqualFunc(i.Settings, o.Settings, maps.Equal[map[string]string, map[string]string]) &&
 		maps.EqualFunc(i.Sync, o.Sync, Registrations.Equal)
 }
 

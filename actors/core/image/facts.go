@@ -36,6 +36,11 @@ type (
 		Entity QuotaEntity
 		Limits map[string]float64
 	}
+	// SettingsChanged replaces what an operator set for a running broker, or for all of them (NoReplica); none removes it.
+	SettingsChanged struct {
+		Broker core.ReplicaID
+		Values map[string]string
+	}
 	// RegistrationsChanged replaces the registrations of a source topic.
 	RegistrationsChanged struct {
 		ID            core.TopicID
@@ -51,4 +56,5 @@ func (TopicGone) isFact()            {}
 func (MirrorTopicChanged) isFact()   {}
 func (FeaturesChanged) isFact()      {}
 func (QuotaChanged) isFact()         {}
+func (SettingsChanged) isFact()      {}
 func (RegistrationsChanged) isFact() {}

@@ -29,6 +29,11 @@ type Image struct {
 	Features map[string]int16
 	// Quotas are what clients may take, by entity and by Kafka's name of the limit.
 	Quotas map[QuotaEntity]map[string]float64
+	// Settings are what an operator set for running brokers, by broker; NoReplica has those of all that have none of
+	// their own.
+	Settings map[core.ReplicaID]map[string]string
+	// SettingsAt is the Version in which Settings changed last.
+	SettingsAt int64
 }
 
 // QuotaEntity is whose quota it is: a user, a client id, or both.

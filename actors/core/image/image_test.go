@@ -41,6 +41,10 @@ func (w twin) image() *Image {
 			if delete(img.Quotas, f.Entity); len(f.Limits) > 0 {
 				img.Quotas[f.Entity] = f.Limits
 			}
+		case SettingsChanged:
+			if delete(img.Settings, f.Broker); len(f.Values) > 0 {
+				img.Settings[f.Broker] = f.Values
+			}
 		case RegistrationsChanged:
 			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 || f.Registrations.Fence.Number != 0 || f.Registrations.Era != 0 {
 				img.Sync[f.ID] = f.Registrations
@@ -62,7 +66,7 @@ func randomFact(r *rand.Rand) Fact {
 	n := 1 + r.IntN(5)
 	id := core.TopicID{byte(n)}
 	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
-	switch r.IntN(10) {
+	switch r.IntN(12) {
 	case 0:
 		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2))), core.Incarnation{byte(r.IntN(3))}}
 	case 1:
@@ -81,6 +85,10 @@ func randomFact(r *rand.Rand) Fact {
 			limits = nil
 		}
 		return QuotaChanged{QuotaEntity{Client: QuotaName{QuotaKind(1 + r.IntN(2)), ""}}, limits}
+	case 9:
+		return SettingsChanged{core.ReplicaID(r.IntN(2)) - 1, map[string]string{"log.retention.ms": fmt.Sprint(r.IntN(3))}}
+	case 10:
+		return SettingsChanged{core.ReplicaID(r.IntN(2)) - 1, nil}
 	case 6:
 		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
 	default:
