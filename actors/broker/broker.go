@@ -21,6 +21,8 @@ type Broker struct {
 	io          *shell.Inbox[func()] // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	producerIDs *producerIDs
 	cleaner     *cleaner
+	giving      throttle // leader.replication.throttled.rate
+	taking      throttle // follower.replication.throttled.rate
 
 	mu       sync.RWMutex
 	running  bool // replicas are spawned when the image assigns them

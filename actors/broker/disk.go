@@ -28,7 +28,13 @@ func (r *Replica) catchUp(e partition.ReadLeaderLog) {
 	if !view.IsLeader || view.Epoch != e.Epoch {
 		return
 	}
-	stored, err := leader.read(e.From, view.LEO, catchUpBytes)
+	throttles := r.throttlesOf(leader)
+	room := r.admitted(throttles)
+	if room == 0 {
+		r.later(e)
+		return
+	}
+	stored, err := leader.read(e.From, view.LEO, room)
 	if err != nil {
 		r.broker.cluster.system.Logger.Warn("follower cannot read its leader's log", "replica", string(r.stream), "from", int64(e.From), "err", err)
 		return
@@ -42,6 +48,9 @@ func (r *Replica) catchUp(e partition.ReadLeaderLog) {
 			return
 		}
 		push.Batches = append(push.Batches, b)
+		for _, t := range throttles {
+			t.charge(len(s.Bytes))
+		}
 	}
 	r.partition.Tell(push)
 }

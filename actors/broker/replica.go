@@ -30,6 +30,7 @@ type Replica struct {
 	tail      *tail
 	known     *known
 	lagging   lagging
+	throttled atomic.Pointer[partition.ReadLeaderLog] // the newest question that waits for room; nil: none does
 
 	view  atomic.Pointer[partition.View]
 	gates atomic.Pointer[highwater.PublishGates]

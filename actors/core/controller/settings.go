@@ -93,6 +93,14 @@ func (s Setting) Check(value string) string {
 }
 
 func (s Setting) checkList(value string) string {
+	if s.Name == "leader.replication.throttled.replicas" || s.Name == "follower.replication.throttled.replicas" {
+		for item := range strings.SplitSeq(value, ",") {
+			if _, _, ok := replicaOf(item); !ok && value != "" && value != everyReplica {
+				return fmt.Sprintf("%s=%q: %q is no replica; use partition:broker, separated by commas, or %s for all", s.Name, value, item, everyReplica)
+			}
+		}
+		return ""
+	}
 	if s.Allowed == nil || value == "" {
 		return ""
 	}

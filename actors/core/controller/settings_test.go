@@ -63,6 +63,7 @@ func TestSettingsRefuseWhatKafkaRefuses(t *testing.T) {
 		{"min.cleanable.dirty.ratio", "NaN", false}, {"min.cleanable.dirty.ratio", "0.7", true}, {"min.cleanable.dirty.ratio", "1.5", false},
 		{"compression.type", "zstd", true}, {"compression.type", "ZSTD", false}, {"lockstep.sync.min.class", "proven", true}, {"lockstep.sync.min.class", "PROVEN", false}, {"lockstep.weak.acks", "allow", true}, {"lockstep.weak.acks", "never", false},
 		{"mirror.support.unclean.leader.election", "true", true}, {"leader.replication.throttled.replicas", "*", true},
+		{"leader.replication.throttled.replicas", "", true}, {"follower.replication.throttled.replicas", "0:1,11:2", true}, {"follower.replication.throttled.replicas", "0:1,2", false}, {"leader.replication.throttled.replicas", "0:-1", false},
 	} {
 		if text := CheckTopicSetting(c.name, c.value); (text == "") != c.ok || !c.ok && !strings.Contains(text, c.name) {
 			t.Errorf("%s=%q: %q", c.name, c.value, text)
