@@ -68,7 +68,7 @@ var Findings = []Entry{
 		Switches: []string{"registration.topicIDDecides", "registration.closeGatesOfDeleted", "mirror.goneIsOrphaned", "fetcher.oneSourceClusterForAll", "fetcher.askWhoAnswers", "fetcher.othersMustAgree", "group.matchTopicID"}},
 	{Name: "F35", Severity: "S2", What: "a release of a whole mirror misses later topics", Switches: []string{"registration.wholeReleaseMarks", "registration.mirrorMarkerStays"}},
 	{Name: "F36", Severity: "S2", What: "partitions added to a SYNC topic",
-		Switches: []string{"highwater.closeUntilMirrorHasIt", "mirror.followGrowth", "mirror.armAdded"}},
+		Switches: []string{"highwater.closeUntilMirrorHasIt", "mirror.followGrowth", "mirror.armAdded", "partition.weakNeedsAdmission"}},
 	{Name: "F37", Severity: "S2", What: "chains and circles of mirrors",
 		Switches: []string{"registration.refuseMirroredTopic", "registration.refuseCycle", "partition.mirrorsAreReadOnly"}},
 	{Name: "F38", Severity: "S1", What: "the destination with the highest LEO is picked",

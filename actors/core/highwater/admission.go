@@ -14,10 +14,11 @@ func (d *decision) settleAdmission() {
 	next := ChangeAdmission{Epoch: s.epoch, R: core.Unknown, H: core.Unknown}
 	switch s.mode {
 	case Leading:
-		next.Gated = len(s.gates) > 0
-		if s.imaged {
-			next.Code, next.Text = d.refusal()
+		if !s.imaged {
+			return // gates come with the image, and the partition grants acks=1 once it was told
 		}
+		next.Gated = len(s.gates) > 0
+		next.Code, next.Text = d.refusal()
 		if g, missing := s.missingAt(); missing {
 			next.Closed, next.Code = true, perr.LeaderNotAvailable
 			next.Text = fmt.Sprintf("the partition was added to a topic that mirror %s of cluster %s protects, and takes writes once it is there", g.Key.Mirror, g.Key.Cluster)

@@ -25,6 +25,11 @@ func (d *decision) appendClient(c AppendBatch) {
 		return
 	}
 	switch {
+	case c.Acks != -1 && !s.admission.known && weakNeedsAdmission:
+		// Whether mirrors gate this log, and whether all of them have the partition, comes from the HW actor: HW holds
+		// acks=all back until then, and nothing would hold these back.
+		refuse(perr.LeaderNotAvailable, "the leader has just begun and does not know yet what its mirrors need: produce again")
+		return
 	case weak && c.Weak == WeakRefuse:
 		refuse(perr.InvalidRequiredAcks, fmt.Sprintf("acks=%d is not protected by the topic's synchronous mirrors: produce with acks=all, or set lockstep.weak.acks=allow", c.Acks))
 		return

@@ -105,8 +105,31 @@ func TestAFencedLeaderTakesNoBatchAndKeepsItsWaiters(t *testing.T) {
 	if v, _ := effect[PublishView](b.do(Lead{Epoch: 6, Role: Writable, Replicas: []core.ReplicaID{1, 2}})); v.View.Fence != 0 {
 		t.Fatalf("still fenced: %+v", v.View)
 	}
-	if b.send(client(-1, -1, -1, 1), 1); b.s.leo != 2 {
+	if b.do(AdmissionChanged{Epoch: 6}).send(client(-1, -1, -1, 1), 1); b.s.leo != 2 {
 		t.Fatal("a lifted fence still refuses")
+	}
+}
+
+// A leader that has just begun has not heard from its HW actor: the topic may refuse acks=1 while it is gated, and an added
+// partition takes no write at all before its mirrors have it. HW holds back acks=all; acks=1 has to wait outside.
+func TestWeakAcksAreNotGrantedBeforeItIsKnownWhatGates(t *testing.T) { // C11, F36
+	b := newBench(t)
+	for _, epoch := range []core.LeaderEpoch{5, 6} { // elected, and raised in place
+		b.do(Lead{Epoch: epoch, Role: Writable, Replicas: []core.ReplicaID{1, 2}})
+		b.do(AdmissionChanged{Epoch: epoch - 1})
+		for _, acks := range []int16{1, 0} {
+			end := b.s.leo
+			if b.send(client(-1, -1, -1, 1), acks); b.refusal() != perr.LeaderNotAvailable || b.s.leo != end {
+				t.Fatalf("epoch %d, acks=%d: %v, LEO %d", epoch, acks, b.refusal(), b.s.leo)
+			}
+		}
+		end := b.s.leo
+		if b.send(client(-1, -1, -1, 1), -1); b.s.leo != end+1 {
+			t.Fatalf("epoch %d: acks=all was refused: %v", epoch, b.refusal())
+		}
+		if b.do(AdmissionChanged{Epoch: epoch}).send(client(-1, -1, -1, 1), 1); b.s.leo != end+2 {
+			t.Fatalf("epoch %d, told: %v", epoch, b.refusal())
+		}
 	}
 }
 

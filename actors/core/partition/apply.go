@@ -67,7 +67,7 @@ func Apply(s *State, ev Event) {
 		}
 	case AdmissionLearned:
 		a := e.Admission
-		s.admission = admission{code: a.Code, text: a.Text, gated: a.Gated, closed: a.Closed, r: a.R, h: a.H}
+		s.admission = admission{known: true, code: a.Code, text: a.Text, gated: a.Gated, closed: a.Closed, r: a.R, h: a.H}
 	case FetchParked:
 		if s.parked != nil {
 			s.parked[e.Fetch.Ref] = e.Fetch

@@ -54,7 +54,7 @@ func (b *bench) restarted() *bench {
 
 // leader leads an ordinary topic in epoch 5 with replicas 1 and 2.
 func leader(t *testing.T) *bench {
-	return newBench(t).do(Lead{Epoch: 5, Role: Writable, Replicas: []core.ReplicaID{1, 2}})
+	return newBench(t).do(Lead{Epoch: 5, Role: Writable, Replicas: []core.ReplicaID{1, 2}}).do(AdmissionChanged{Epoch: 5})
 }
 
 // mirrored leads a mirrored topic in local epoch 100, session 1, having adopted source epoch 7 with

@@ -16,6 +16,7 @@ const (
 	duplicateWaitsForOriginal  = true // R7, F27: the retry is as safe as the first try
 	alignBeforeHW              = true // R8, F09, KAFKA-14704: a follower shows the leader's HW only after it has cut what the leader cut
 	obeyAdmission              = true // R9, F28: refuse before append
+	weakNeedsAdmission         = true // C11, F36: acks=1 is not granted before it is known what gates
 	keepBelowSourceHW          = true // R11, P8: never cut what the source had committed
 	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean
 	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation

@@ -17,6 +17,7 @@ var (
 	duplicateWaitsForOriginal  = rules.Kept("R7 duplicateWaitsForOriginal")
 	alignBeforeHW              = rules.Kept("R8 alignBeforeHW")
 	obeyAdmission              = rules.Kept("R9 obeyAdmission")
+	weakNeedsAdmission         = rules.Kept("C11 weakNeedsAdmission")
 	keepBelowSourceHW          = rules.Kept("R11 keepBelowSourceHW")
 	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
 	followSourceStart          = rules.Kept("R2 followSourceStart")

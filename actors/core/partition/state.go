@@ -97,6 +97,7 @@ type soft struct {
 }
 
 type admission struct {
+	known  bool // the HW actor has spoken in this epoch
 	code   perr.Code
 	text   string
 	gated  bool
