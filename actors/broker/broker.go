@@ -21,6 +21,7 @@ type Broker struct {
 	io          *shell.Inbox[func()] // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	producerIDs *producerIDs
 	cleaner     *cleaner
+	idle        *idleProducers
 	giving      throttle // leader.replication.throttled.rate
 	taking      throttle // follower.replication.throttled.rate
 
@@ -40,6 +41,7 @@ func newBroker(c *Cluster, slot Volume) *Broker {
 	b.producerIDs = &producerIDs{cluster: c}
 	b.feed = newFeed(b)
 	b.cleaner = newCleaner(b)
+	b.idle = newIdleProducers(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
 	return b
 }

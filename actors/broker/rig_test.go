@@ -26,6 +26,8 @@ type rig struct {
 	control journal.Journal
 	exits   chan string
 	log     io.Writer // nil: nowhere
+	// settings are what the process is started with.
+	settings map[string]string
 	*Cluster
 }
 
@@ -58,7 +60,7 @@ func (r *rig) start() {
 	if r.log != nil {
 		logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: logger, Groups: group.DefaultSettings(),
+	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: logger, Groups: group.DefaultSettings(), Settings: r.settings,
 		Exit: func(reason string) { r.exits <- reason }}
 	for i, store := range r.stores {
 		o.Volumes = append(o.Volumes, Volume{ID: core.ReplicaID(i + 1), Store: store, Dir: r.t.TempDir(), Host: "127.0.0.1", Port: int32(9092 + i)})

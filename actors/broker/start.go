@@ -65,6 +65,7 @@ func Start(o Options) (*Cluster, error) {
 	c.brokers[0].producerIDs.fill()
 	for _, b := range c.brokers {
 		b.cleaner.begin()
+		b.idle.begin()
 	}
 	return c, nil
 }

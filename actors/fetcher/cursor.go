@@ -49,22 +49,23 @@ type cursor struct {
 	failed failure
 	refuse refusal
 
-	begins   core.Offset // where the adopted source epoch begins there; Unknown: of a source that states its gates
-	stated   bool        // the newest answer carried evidence
-	unsynced bool        // which said that the source runs with durability=os
-	sourceHW core.Offset
-	tracked  core.Offset // the source HW last handed to the partition actor
-	trimmed  core.Offset // the source log start last handed to it
-	waiters  bool        // the source said that producers wait for our floor
-	told     bool        // waiters, as last handed to the partition actor
-	bytes    int64       // read, for the mean size of a record
-	records  int64
-	rate     meter
-	corrupt  int       // bad answers in a row
-	flight   *flight   // the fetch it is part of
-	appendOf asked     // the question whose answer is being appended
-	received time.Time // when that answer came, if it had batches
-	cut      cut       // what the check that is out may cut
+	begins    core.Offset // where the adopted source epoch begins there; Unknown: of a source that states its gates
+	stated    bool        // the newest answer carried evidence
+	unsynced  bool        // which said that the source runs with durability=os
+	sourceHW  core.Offset
+	tracked   core.Offset // the source HW last handed to the partition actor
+	trimmed   core.Offset // the source log start last handed to it
+	forgotten core.Offset // what the source stated of producers it has forgotten, last handed to it
+	waiters   bool        // the source said that producers wait for our floor
+	told      bool        // waiters, as last handed to the partition actor
+	bytes     int64       // read, for the mean size of a record
+	records   int64
+	rate      meter
+	corrupt   int       // bad answers in a row
+	flight    *flight   // the fetch it is part of
+	appendOf  asked     // the question whose answer is being appended
+	received  time.Time // when that answer came, if it had batches
+	cut       cut       // what the check that is out may cut
 }
 
 // assignment is what the mirror's metadata says of one partition.
@@ -109,7 +110,7 @@ func (c *cursor) reassign(a assignment) (modeChanged bool) {
 		c.refuse = refusal{} // also of another registration: what was refused to the old one says nothing
 	}
 	if newSession {
-		c.adopted, c.sourceHW, c.tracked, c.trimmed = core.NoEpoch, core.Unknown, core.Unknown, core.Unknown
+		c.adopted, c.sourceHW, c.tracked, c.trimmed, c.forgotten = core.NoEpoch, core.Unknown, core.Unknown, core.Unknown, 0
 	}
 	// DIVERGED ends only with a session: another source epoch cannot make our data agree with it.
 	if restart && (newSession || c.phase != diverged) {

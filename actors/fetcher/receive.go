@@ -121,7 +121,8 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 	c.rate.add(size, now)
 	c.sourceHW = max(core.Offset(p.HighWatermark), core.Unknown)
 	hw, start := Clamp(core.Offset(p.HighWatermark), core.Offset(p.LogStartOffset), q.offset, end)
-	if len(list) == 0 && hw == c.tracked && start == c.trimmed && c.waiters == c.told {
+	forgotten := core.Offset(max(p.ForgottenBefore, 0))
+	if len(list) == 0 && hw == c.tracked && start == c.trimmed && forgotten == c.forgotten && c.waiters == c.told {
 		f.mirror.reports.progress(c, q)
 		return
 	}
@@ -131,10 +132,10 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 	if len(list) > 0 {
 		c.received = now
 	}
-	c.tracked, c.trimmed, c.told = hw, start, c.waiters
+	c.tracked, c.trimmed, c.forgotten, c.told = hw, start, forgotten, c.waiters
 	source := statedSource(p)
 	f.ask(c, func(ref core.RequestID) partition.Command {
-		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, SourceIncarnation: source, Batches: list, SourceHW: hw, SourceLogStart: start, HasWaiters: c.told}
+		return partition.AppendMirrored{Ref: ref, Session: q.session, SourceEpoch: q.epoch, SourceIncarnation: source, Batches: list, SourceHW: hw, SourceLogStart: start, SourceForgotten: forgotten, HasWaiters: c.told}
 	}, now)
 }
 
@@ -314,7 +315,7 @@ func (f *fetcher) accepted(c *cursor, a partition.MirrorAnswered, now time.Time)
 		f.mirror.count.adoptions.Add(1)
 		f.mirror.reports.adopted(c, c.cut, a)
 		c.adopted, c.agreed = c.SourceEpoch, core.NoEpoch
-		c.tracked, c.trimmed = core.Unknown, core.Unknown
+		c.tracked, c.trimmed, c.forgotten = core.Unknown, core.Unknown, 0
 		c.pause.reset()
 	}
 	appended := c.phase == appending

@@ -165,6 +165,7 @@ func (m *mirrorFetch) state(out *answeredPartition, asked *askedPartition, id co
 	r := m.reports[id]
 	out.ReleaseNumber = int64(r.released)
 	if replica != nil {
+		out.ForgottenBefore = int64(replica.View().Forgotten)
 		out.Evidence = evidenceFor(m.front.cluster, replica, m.key, r.epoch)
 	}
 }

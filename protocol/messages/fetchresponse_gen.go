@@ -204,6 +204,8 @@ type FetchResponsePartition struct {
 	// CRC of the leader's batch that ends at CompareOffset; -2: none ends there; -1: nothing is
 	// stated.
 	ComparedCrc int64
+	// Producers whose newest batch ends below it are forgotten at the leader; 0: nothing is stated.
+	ForgottenBefore int64
 }
 
 // Default sets every field to its default.
@@ -274,6 +276,9 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 	if version >= 20 && !(version >= 20) {
 		b = wire.AppendInt64(b, m.ComparedCrc)
 	}
+	if version >= 20 && !(version >= 20) {
+		b = wire.AppendInt64(b, m.ForgottenBefore)
+	}
 	if flexible {
 		tags := uint64(0)
 		if version >= 12 && !m.DivergingEpoch.isDefault() {
@@ -295,6 +300,9 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 			tags++
 		}
 		if version >= 20 && m.ComparedCrc != -1 {
+			tags++
+		}
+		if version >= 20 && m.ForgottenBefore != 0 {
 			tags++
 		}
 		b = wire.AppendUvarint(b, tags)
@@ -341,6 +349,12 @@ func (m *FetchResponsePartition) appendTo(b []byte, version int16, flexible bool
 		if version >= 20 && m.ComparedCrc != -1 {
 			b = wire.AppendTag(b, 10002, func(b []byte) []byte {
 				b = wire.AppendInt64(b, m.ComparedCrc)
+				return b
+			})
+		}
+		if version >= 20 && m.ForgottenBefore != 0 {
+			b = wire.AppendTag(b, 10004, func(b []byte) []byte {
+				b = wire.AppendInt64(b, m.ForgottenBefore)
 				return b
 			})
 		}
@@ -391,6 +405,9 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 	if version >= 20 && !(version >= 20) {
 		m.ComparedCrc = r.Int64()
 	}
+	if version >= 20 && !(version >= 20) {
+		m.ForgottenBefore = r.Int64()
+	}
 	if flexible {
 		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
 			tag, body := r.Tag()
@@ -431,6 +448,11 @@ func (m *FetchResponsePartition) readFrom(r *wire.Reader, version int16, flexibl
 			case tag == 10002 && version >= 20:
 				func(r *wire.Reader) {
 					m.ComparedCrc = r.Int64()
+				}(&body)
+				r.EndTag(tag, &body)
+			case tag == 10004 && version >= 20:
+				func(r *wire.Reader) {
+					m.ForgottenBefore = r.Int64()
 				}(&body)
 				r.EndTag(tag, &body)
 			}

@@ -90,7 +90,7 @@ var Findings = []Entry{
 		Switches: []string{"front.denyUnregistered", "front.mirrorsAloneReadAboveHW"}},
 	{Name: "F48", Severity: "S2", What: "epoch numbers of two eras meet", Switches: []string{"mirror.epochAboveAllSeen", "partition.raiseEpochAboveSource"}},
 	{Name: "F49", Severity: "S2", What: "a producer moves to the destination as it is",
-		Switches: []string{"partition.resetKeepsIdempotent", "partition.producersFollowTheLog", "partition.resetDropsProducers", "mirror.keepOnlyArmed",
+		Switches: []string{"partition.resetKeepsIdempotent", "partition.producersFollowTheLog", "partition.resetDropsProducers", "partition.openProducersStay", "partition.highestProducerStays", "partition.forgetCommittedOnly", "mirror.keepOnlyArmed",
 			"controller.prefixProducerIDs", "controller.skipUsedProducerIDs", "front.refuseSharedPrefix"}},
 	{Name: "F50", Severity: "S2", What: "a batch the destination cannot take", Switches: []string{"fetcher.verifyBatchesAgain"},
 		Reason: "a mirror append has no size limit; what is damaged is refused and named"},

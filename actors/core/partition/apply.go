@@ -28,6 +28,8 @@ func Apply(s *State, ev Event) {
 		s.startedAt(e.Start)
 	case LogStartAdvanced:
 		s.startAdvanced(e.To)
+	case ProducersForgotten:
+		s.forgetBelow(e.Before)
 	case Led:
 		s.take(e.Lead)
 	case LeadUpdated:
@@ -83,7 +85,7 @@ func Apply(s *State, ev Event) {
 	case TermBegan:
 		s.beginTerm(e)
 	case SourceHeard:
-		s.heardHW, s.heardStart = max(s.heardHW, e.HW), max(s.heardStart, e.LogStart)
+		s.heardHW, s.heardStart, s.heardForgotten = max(s.heardHW, e.HW), max(s.heardStart, e.LogStart), max(s.heardForgotten, e.Forgotten)
 	case Troubled:
 		s.trouble = e.Text
 	case Looked:
@@ -167,7 +169,7 @@ func (s *State) follow(c Follow) {
 
 func (s *State) beginTerm(e TermBegan) {
 	s.term, s.session, s.current, s.adopting = e.Term, e.Session, true, adoption{}
-	s.trouble, s.heardStart = "", 0
+	s.trouble, s.heardStart, s.heardForgotten = "", 0, 0
 	if !realignFollowersEachTerm {
 		return
 	}

@@ -113,7 +113,8 @@ type AppendMirrored struct {
 	Batches           []batch.Batch // contiguous, the first starting at the replica's LEO
 	SourceHW          core.Offset   // Unknown if not stated
 	SourceLogStart    core.Offset
-	HasWaiters        bool // the source has producers waiting: floors are repeated every 100 ms
+	SourceForgotten   core.Offset // the source has forgotten producers whose newest batch ends below it; 0: nothing is stated
+	HasWaiters        bool        // the source has producers waiting: floors are repeated every 100 ms
 }
 
 // AdoptSource brings the result of the divergence check against the source leader of SourceEpoch:
@@ -233,6 +234,8 @@ type Replicate struct {
 	AdoptedIncarnation core.Incarnation
 	// SourceHW is the highest source HW the leader tracked, Unknown if none (R11).
 	SourceHW core.Offset
+	// Forgotten: the leader has forgotten producers whose newest batch ends below it; 0: nothing is said.
+	Forgotten core.Offset
 }
 
 // ReplicaReported tells the leader how far a follower is durable, which returns its push credit.

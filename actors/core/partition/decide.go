@@ -56,6 +56,8 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.deleteRecords(c)
 	case ExpireRecords:
 		d.expireRecords(c)
+	case ForgetProducers:
+		d.forgetProducers(c)
 	case DescribeProducers:
 		d.late(ProducersDescribed{Ref: c.Ref, Producers: s.describeProducers()})
 	case AppendMirrored:

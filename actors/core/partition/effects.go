@@ -167,11 +167,13 @@ type View struct {
 	IsLeader bool
 	Role     Role
 	LogStart core.Offset
-	HW       core.Offset
-	LSO      core.Offset      // last stable offset, at HW
-	Coming   core.Offset      // HW as acknowledged: HW follows when the ledger entry is on disk
-	LEO      core.Offset      // durable, exclusive
-	Adopted  core.LeaderEpoch // mirrored: source epoch adopted
+	// Forgotten: producers whose newest batch ends below it are forgotten; 0: none since the start.
+	Forgotten core.Offset
+	HW        core.Offset
+	LSO       core.Offset      // last stable offset, at HW
+	Coming    core.Offset      // HW as acknowledged: HW follows when the ledger entry is on disk
+	LEO       core.Offset      // durable, exclusive
+	Adopted   core.LeaderEpoch // mirrored: source epoch adopted
 	// AdoptedIncarnation is of the source that counted it; zero: it stated none, or nothing is mirrored.
 	AdoptedIncarnation core.Incarnation
 	Mirroring          bool  // Adopted still counts: a lower source epoch is not adopted without an operator

@@ -102,8 +102,8 @@ type (
 		LEO     core.Offset
 		Cut     bool
 	}
-	// SourceHeard is what an answer says of its source beside batches. Unknown says nothing.
-	SourceHeard struct{ HW, LogStart core.Offset }
+	// SourceHeard is what an answer says of its source beside batches. Unknown says nothing, and 0 of producers.
+	SourceHeard struct{ HW, LogStart, Forgotten core.Offset }
 	// Troubled says why the partition is not healthy; "" that it is.
 	Troubled struct{ Text string }
 	// Looked is when a follower asked last.

@@ -257,6 +257,38 @@ func (m *LogStartAdvanced) readFrom(r *wire.Reader, version int16, flexible bool
 	}
 }
 
+// ProducersForgotten says that producers whose newest batch ends below Before are forgotten, but
+// those of open transactions.
+type ProducersForgotten struct {
+	// Exclusive. It was committed: HW is at least this.
+	Before core.Offset
+	// Wall clock.
+	WallMs int64
+}
+
+// Default sets every field to its default.
+func (m *ProducersForgotten) Default() {
+	*m = ProducersForgotten{}
+}
+
+func (m *ProducersForgotten) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, int64(m.Before))
+	b = wire.AppendInt64(b, m.WallMs)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ProducersForgotten) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Before = core.Offset(r.Int64())
+	m.WallMs = r.Int64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // SnapshotEpoch Leader-epoch history, ascending.
 type SnapshotEpoch struct {
 	// Leader epoch.
@@ -742,6 +774,9 @@ func (LogStartedAt) isDurable() {}
 func (LogStartAdvanced) isEvent()   {}
 func (LogStartAdvanced) isDurable() {}
 
+func (ProducersForgotten) isEvent()   {}
+func (ProducersForgotten) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -759,6 +794,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 125), 0), 0, true)
 	case LogStartAdvanced:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 126), 0), 0, true)
+	case ProducersForgotten:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 128), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("partition: %T is not a durable event of this machine", e))
 	}
@@ -797,6 +834,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		out = e
 	case id == 126 && version >= 0 && version <= 0: // LogStartAdvanced
 		var e LogStartAdvanced
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 128 && version >= 0 && version <= 0: // ProducersForgotten
+		var e ProducersForgotten
 		e.readFrom(&r, version, true)
 		out = e
 	default:

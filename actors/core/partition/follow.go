@@ -125,6 +125,7 @@ func (d *decision) replicate(c Replicate) {
 	d.noteSource(c.Adopted, c.AdoptedIncarnation, c.SourceHW)
 	moved := d.learn(c.HW)
 	moved = d.followStart(c.LogStart) || moved
+	moved = d.followForgetting(c.Forgotten) || moved
 	if grown {
 		d.report()
 	}

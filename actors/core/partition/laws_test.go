@@ -62,7 +62,7 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 			cmd = Aligned{From: 2, Epoch: e, Term: 1, LastEpoch: s.lastEpoch(), LEO: s.leo, Tail: s.leo + core.Offset(rng.Intn(2)), Adopted: 3,
 				HW: s.leo, LogStart: start(rng, s)}
 		case 15:
-			cmd = Replicate{From: 2, Epoch: e, Term: s.term, HW: s.leo, Adopted: 4, SourceHW: s.leo, LogStart: start(rng, s),
+			cmd = Replicate{From: 2, Epoch: e, Term: s.term, HW: s.leo, Adopted: 4, SourceHW: s.leo, LogStart: start(rng, s), Forgotten: start(rng, s),
 				Batches: []batch.Batch{client(5, 0, int32(i), 1).Stamped(int64(s.leo)+int64(rng.Intn(2)), int32(e))}}
 		case 16:
 			cmd = Advanced{Epoch: e, HW: core.Offset(rng.Intn(int(s.leo) + 1)), Confirmed: []core.RequestID{ref - 1, ref - 2, ref - 3}}
@@ -73,7 +73,7 @@ func script(rng *rand.Rand, n int) []laws.Step[Command] {
 		case 18:
 			cmd = ParkFetch{Ref: ref, Until: Position(rng.Intn(3)), Beyond: s.leo}
 		default:
-			cmd = []Command{Tick{}, DeleteRecords{Ref: ref, Before: start(rng, s)}, ExpireRecords{Epoch: e, Before: start(rng, s)}}[rng.Intn(3)]
+			cmd = []Command{Tick{}, DeleteRecords{Ref: ref, Before: start(rng, s)}, ExpireRecords{Epoch: e, Before: start(rng, s)}, ForgetProducers{Epoch: e, Before: start(rng, s)}}[rng.Intn(4)]
 		}
 		steps = append(steps, laws.Step[Command]{Now: now, Cmd: cmd})
 		for _, ev := range Decide(s, now, cmd).Events {

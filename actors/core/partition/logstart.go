@@ -77,11 +77,15 @@ func (d *decision) followStart(start core.Offset) bool {
 	return true
 }
 
-// followSource does the same at the leader of a mirror. Its HW may come later than the source's log start, which is not
-// stated again.
+// followSource does the same at the leader of a mirror, and forgets the producers that the source has forgotten. Its HW may
+// come later than what the source states, which is not stated again.
 func (d *decision) followSource() bool {
 	s := &d.s
-	return s.leading() && s.role == Mirroring && s.current && d.followStart(s.heardStart)
+	if !s.leading() || s.role != Mirroring || !s.current {
+		return false
+	}
+	started := d.followStart(s.heardStart)
+	return d.followForgetting(s.heardForgotten) || started
 }
 
 // beginAnew puts a follower whose log ends below the leader's start there: what lies between is nowhere any more.

@@ -70,8 +70,8 @@ func (d *decision) appendMirrored(c AppendMirrored) {
 	} else if c.SourceHW > s.trackedHW() {
 		d.emit(SourceHeard{HW: c.SourceHW, LogStart: core.Unknown})
 	}
-	if c.SourceLogStart > s.heardStart {
-		d.emit(SourceHeard{HW: core.Unknown, LogStart: c.SourceLogStart})
+	if c.SourceLogStart > s.heardStart || c.SourceForgotten > s.heardForgotten {
+		d.emit(SourceHeard{HW: core.Unknown, LogStart: c.SourceLogStart, Forgotten: c.SourceForgotten})
 		if d.followSource() {
 			d.publish()
 			d.wake()

@@ -77,6 +77,7 @@ func (s *State) replication(batches []batch.Batch) Replicate {
 	return Replicate{
 		From: s.self, Epoch: s.epoch, Term: s.term, Batches: batches, HW: s.hw, LogStart: s.logStart,
 		Adopted: s.adoptedHere(), AdoptedIncarnation: s.adoptedOf, SourceHW: s.trackedHW(),
+		Forgotten: s.forgotten,
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	deleteCommittedOnly        = true // F52: what is not committed is not deleted, whoever asks for it
 	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here
 	producersOutliveTheirLog   = true // T06: deleted batches are still those that a retry repeats
+	openProducersStay          = true // T05: whose transaction is open is not forgotten
+	highestProducerStays       = true // C13, T05: ids are handed out above the highest of the log
+	forgetCommittedOnly        = true // T05: what may be cut, or is still on its way, is not forgotten
 	followCleanLineage         = true // R11, P6: a clean source may cut us, else we are spuriously DIVERGED
 	anEpochNeverShrinks        = true // R11, R12: a source that is shorter in the same epoch is another copy of it
 	anotherRecordDiverges      = true // R11: another record under the same epoch is another copy of the source

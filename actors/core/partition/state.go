@@ -82,9 +82,13 @@ type soft struct {
 	heardHW   core.Offset // source HW of answers without batches
 	// heardStart is where the source's log begins, as stated in this term: ours follows as far as our HW.
 	heardStart core.Offset
-	followers  []follower
-	waits      map[core.RequestID]Wait
-	admission  admission
+	// heardForgotten is what the source has forgotten of its producers, as stated in this term: so do we once HW is there.
+	heardForgotten core.Offset
+	// forgotten is the highest offset of ProducersForgotten that was heard of since the start: it need not be said again.
+	forgotten core.Offset
+	followers []follower
+	waits     map[core.RequestID]Wait
+	admission admission
 
 	// As follower.
 	joined     bool

@@ -9,7 +9,7 @@ func (d *decision) publish() { d.late(PublishView{View: Describe(&d.s)}) }
 func Describe(s *State) View {
 	return View{
 		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
-		LogStart: s.logStart, HW: s.readable(), LSO: s.txns.LSO(s.readable()), Coming: s.hw, LEO: s.leo, Adopted: s.adopted, AdoptedIncarnation: s.adoptedOf, Mirroring: s.mirroring,
+		LogStart: s.logStart, Forgotten: s.forgotten, HW: s.readable(), LSO: s.txns.LSO(s.readable()), Coming: s.hw, LEO: s.leo, Adopted: s.adopted, AdoptedIncarnation: s.adoptedOf, Mirroring: s.mirroring,
 		Confirms: s.leading() && s.readable() >= s.epochStart,
 		Fence:    s.fence.Number, Epochs: s.epochs, Txns: s.txns, Text: s.trouble,
 	}
