@@ -66,7 +66,8 @@ type Volume interface {
 	// ReadBatches returns whole batches of s starting with the one that contains from (or else the
 	// first one above it), up to max bytes, but always the first one. It is safe beside Append; a
 	// batch is readable before its done runs. Batches removed by IndexTruncate (every batch with
-	// Last >= Base, also one that straddles it) or IndexTrim (Last < Base) are not returned.
+	// Last >= Base, also one that straddles it) or IndexTrim (Last < Base) are not returned, nor
+	// those that an IndexReplace took the place of: all older ones with Base <= Last <= its own Last.
 	ReadBatches(s Stream, from core.Offset, max int) ([]StoredBatch, error)
 	// FindTimestamp returns the first batch of s with MaxTimestamp >= ts at or above from, if any.
 	FindTimestamp(s Stream, from core.Offset, ts int64) (StoredBatch, bool, error)

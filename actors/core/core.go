@@ -57,7 +57,11 @@ const (
 	IndexAdd      IndexOp = 1 // the payload is the batch [Base, Last]
 	IndexTruncate IndexOp = 2 // batches at or above Base are gone
 	IndexTrim     IndexOp = 3 // batches that end below Base are gone (log start)
+	IndexReplace  IndexOp = 4 // the payload is the batch [Base, Last], in the place of all older ones inside of it (compaction)
 )
+
+// Holds reports whether the payload is a batch that readers are given.
+func (o IndexOp) Holds() bool { return o == IndexAdd || o == IndexReplace }
 
 // Entry is one durable event on its way to or from a journal.
 type Entry struct {

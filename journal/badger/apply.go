@@ -141,8 +141,8 @@ func (c *change) entry(r *log.Record) error {
 		return nil
 	}
 	st.last = max(st.last, r.Seq)
-	look := c.careful || r.Copy
-	add := r.Entry.Op == core.IndexAdd && !r.Unindexed
+	look := c.careful || r.Copy || r.Entry.Op == core.IndexReplace
+	add := r.Entry.Op.Holds() && !r.Unindexed
 	var oldEvent, oldBatch *log.Position
 	if look {
 		var other *Batch
@@ -171,7 +171,7 @@ func (c *change) entry(r *log.Record) error {
 	}
 	inEvents := r.Seq > st.snap || r.Stream.IsLedger()
 	if inEvents {
-		ev := event{pos: r.Pos, batch: r.Entry.Op == core.IndexAdd, last: r.Entry.Last}
+		ev := event{pos: r.Pos, batch: r.Entry.Op.Holds(), last: r.Entry.Last}
 		if err := c.set(key('e', r.Stream, uint64(r.Seq)), ev.encode()); err != nil {
 			return err
 		}
@@ -199,6 +199,12 @@ func (c *change) entry(r *log.Record) error {
 	switch r.Entry.Op {
 	case core.IndexNone, core.IndexAdd:
 		return nil
+	case core.IndexReplace:
+		if !add {
+			return nil
+		}
+		// It needs no guard: whatever takes it out of the index takes out all that it had replaced.
+		return c.unindex(r.Stream, st, r.Seq, offsetKey(r.Stream, r.Entry.Base), offsetKey(r.Stream, r.Entry.Last))
 	case core.IndexTruncate:
 		c.guard(r.Pos)
 		return c.unindex(r.Stream, st, r.Seq, offsetKey(r.Stream, r.Entry.Base), nil)
@@ -223,7 +229,7 @@ func (c *change) find(r *log.Record) (ev, batch *log.Position, other *Batch, err
 		}
 		ev = &e.pos
 	}
-	if r.Entry.Op != core.IndexAdd {
+	if !r.Entry.Op.Holds() {
 		return ev, nil, nil, nil
 	}
 	if b, err = c.get(offsetKey(r.Stream, r.Entry.Last)); err != nil || b == nil {

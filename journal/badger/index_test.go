@@ -33,6 +33,10 @@ func added(base, last core.Offset) core.Entry {
 	return core.Entry{Kind: core.EntryBatch, Op: core.IndexAdd, Base: base, Last: last}
 }
 
+func replaced(base, last core.Offset) core.Entry {
+	return core.Entry{Kind: core.EntryBatch, Op: core.IndexReplace, Base: base, Last: last}
+}
+
 func copied(r *log.Record) *log.Record { r.Copy = true; return r }
 
 func snapshotAt(segment uint64, seq journal.Seq) *log.Record {
@@ -60,6 +64,21 @@ func TestARebuildCountsWhatItPointsTo(t *testing.T) {
 		{"a batch was copied as history, its truncation comes later", []*log.Record{
 			frame(1, 1, added(0, 9)), unindexed(frame(2, 1, added(0, 9))), copied(frame(3, 2, truncate)),
 		}, "", 2},
+		{"a replacement takes the place of all inside of it", []*log.Record{
+			frame(1, 1, added(0, 4)), frame(1, 2, added(5, 9)), frame(2, 3, added(10, 19)), frame(2, 4, replaced(0, 9)),
+		}, "43", 4},
+		{"a snapshot has covered what it replaces", []*log.Record{
+			frame(1, 1, added(0, 4)), frame(1, 2, added(5, 9)), snapshotAt(2, 2), frame(3, 3, replaced(0, 9)),
+		}, "3", 1},
+		{"it was replaced itself, and copied as history", []*log.Record{
+			frame(1, 1, added(0, 4)), frame(1, 2, added(5, 9)), frame(3, 4, replaced(0, 9)), unindexed(frame(3, 3, replaced(0, 9))),
+		}, "4", 4},
+		{"what it replaces was copied before", []*log.Record{
+			frame(1, 2, added(5, 9)), copied(frame(2, 1, added(0, 4))), frame(3, 3, replaced(0, 9)), copied(frame(3, 3, replaced(0, 9))),
+		}, "3", 3},
+		{"a truncation cuts it with all that it had replaced", []*log.Record{
+			frame(1, 1, added(0, 4)), frame(1, 2, added(5, 9)), frame(2, 3, replaced(0, 9)), frame(3, 4, truncate), frame(3, 5, added(0, 1)),
+		}, "5", 5},
 		{"then a snapshot covers it", []*log.Record{
 			frame(1, 1, added(0, 9)), unindexed(frame(2, 1, added(0, 9))), snapshotAt(3, 2), copied(frame(3, 2, truncate)),
 		}, "", 0},

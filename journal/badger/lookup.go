@@ -104,7 +104,7 @@ func (x *Index) Live(r *log.Record, oldest bool) (bool, error) {
 			}
 			live = live || e.pos == r.Pos
 		}
-		if r.Entry.Op != core.IndexAdd {
+		if !r.Entry.Op.Holds() {
 			return nil
 		}
 		r.Unindexed = true

@@ -49,6 +49,13 @@ func Trim(at core.Offset) core.Entry {
 	return core.Entry{Kind: core.EntryEvent, Op: core.IndexTrim, Base: at, Payload: []byte("trim")}
 }
 
+// Replace is a batch in the place of all that end in [base, last].
+func Replace(base, last core.Offset, size int) core.Entry {
+	e := Batch(base, last, size)
+	e.Op = core.IndexReplace
+	return e
+}
+
 // Append appends and waits for the done.
 func Append(t testing.TB, j journal.Journal, s journal.Stream, entries ...core.Entry) journal.Seq {
 	t.Helper()

@@ -85,6 +85,42 @@ func Volume[V journal.Volume](t *testing.T, fresh func(t *testing.T) Disk[V]) {
 		same(t, Batches(t, v, part, 0, 1<<20), "10-19", "20-29")
 		closed(t, v)
 	})
+	run("a batch takes the place of those inside of it", func(t *testing.T, d Disk[V], v V) {
+		Append(t, v, part, Batch(0, 9, 5000), Batch(10, 19, 5000), Batch(20, 29, 5000), Batch(30, 39, 5000))
+		Append(t, v, part, Replace(0, 9, 100), Replace(10, 29, 100))
+		size := func() int64 {
+			sizes, err := v.Sizes([]journal.Stream{part})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sizes[0]
+		}
+		for range 2 {
+			same(t, Batches(t, v, part, 0, 1<<20), "0-9", "10-29", "30-39")
+			same(t, Batches(t, v, part, 15, 1), "10-29")
+			same(t, Replayed(t, v, part), "1 batch 0-9", "2 batch 10-19", "3 batch 20-29", "4 batch 30-39", "5 batch 0-9", "6 batch 10-29")
+			if n := size(); n < 5200 || n > 5200+3*300 {
+				t.Fatalf("%d bytes", n)
+			}
+			closed(t, v)
+			v = d.Open(t)
+		}
+		Append(t, v, part, Batch(40, 49, 100), Replace(0, 29, 100))
+		Settle(t, func(done journal.Done) { v.Snapshot(part, []byte("s"), done) })
+		Append(t, v, part, Replace(30, 49, 200))
+		for range 2 {
+			same(t, Batches(t, v, part, 0, 1<<20), "0-29", "30-49")
+			same(t, Replayed(t, v, part), "snapshot s", "9 batch 30-49")
+			if n := size(); n < 300 || n > 300+2*300 {
+				t.Fatalf("%d bytes", n)
+			}
+			closed(t, v)
+			v = d.Open(t)
+		}
+		Append(t, v, part, Truncate(30), Batch(30, 30, 100))
+		same(t, Batches(t, v, part, 0, 1<<20), "0-29", "30-30")
+		closed(t, v)
+	})
 	run("the size of a stream is that of the batches that can be read", func(t *testing.T, d Disk[V], v V) {
 		size := func() int64 {
 			sizes, err := v.Sizes([]journal.Stream{part, part + "0"})

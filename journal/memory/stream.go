@@ -43,6 +43,9 @@ func (s *stream) append(last journal.Seq, entries []core.Entry) {
 		case core.IndexNone:
 		case core.IndexAdd:
 			s.batches = append(s.batches, indexed{e})
+		case core.IndexReplace:
+			from, to := s.at(e.Base), s.at(e.Last+1)
+			s.batches = slices.Concat(s.batches[:from:from], []indexed{{e}}, s.batches[to:])
 		case core.IndexTruncate:
 			s.batches = s.batches[:s.at(e.Base)]
 		case core.IndexTrim:

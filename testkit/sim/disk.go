@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sort"
 
 	"lockstep/actors/core"
 	"lockstep/journal"
@@ -156,7 +158,7 @@ func (s *diskStream) advance(n int) {
 	}
 }
 
-func cuts(e core.Entry) bool { return e.Op == core.IndexTruncate || e.Op == core.IndexTrim }
+func cuts(e core.Entry) bool { return e.Op != core.IndexNone && e.Op != core.IndexAdd }
 
 // index applies one entry to a list of batches. Lists that were handed out keep what they had.
 func index(list []batch.Batch, e core.Entry) []batch.Batch {
@@ -167,6 +169,14 @@ func index(list []batch.Batch, e core.Entry) []batch.Batch {
 			panic(err)
 		}
 		return append(list, b)
+	case core.IndexReplace:
+		b, _, err := batch.Parse(e.Payload)
+		if err != nil {
+			panic(err)
+		}
+		from := sort.Search(len(list), func(i int) bool { return core.Offset(list[i].LastOffset()) >= e.Base })
+		to := sort.Search(len(list), func(i int) bool { return core.Offset(list[i].LastOffset()) > e.Last })
+		return slices.Concat(list[:from:from], []batch.Batch{b}, list[to:])
 	case core.IndexTruncate:
 		n := len(list)
 		for n > 0 && core.Offset(list[n-1].LastOffset()) >= e.Base {
