@@ -30,7 +30,7 @@ const (
 	attrAppendTime  = 0x08
 	attrTransaction = 0x10
 	attrControl     = 0x20
-	attrKnown       = 0x3f // bit 6, the delete horizon, is written by a log cleaner only
+	attrKnown       = 0x3f // of a producer; attrHorizon is written by a log cleaner only
 )
 
 // Batch is one record batch: its bytes and what its header says. Bytes are never mutated once the

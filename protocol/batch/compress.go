@@ -156,3 +156,34 @@ func (s *snapBlocks) Read(p []byte) (int, error) {
 	s.block = s.block[n:]
 	return n, nil
 }
+
+// compress is the inverse of decompress. Few batches are written by a broker: nothing is kept for the next one.
+func compress(c Codec, p []byte) ([]byte, error) {
+	var out bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch c {
+	case None:
+		return p, nil
+	case Gzip:
+		w = gzip.NewWriter(&out)
+	case Snappy:
+		return snappy.Encode(nil, p), nil
+	case LZ4:
+		w = lz4.NewWriter(&out)
+	case Zstd:
+		w, err = zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	default:
+		err = fmt.Errorf("compression codec %d is not known", int8(c))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(p); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

@@ -120,16 +120,7 @@ func Build(header Batch, records []Record) Batch {
 	}
 	for i, r := range records {
 		newest = max(newest, r.Timestamp)
-		body := []byte{0}
-		body = binary.AppendVarint(body, r.Timestamp-first)
-		body = binary.AppendVarint(body, int64(i))
-		body = appendChunk(body, r.Key)
-		body = appendChunk(body, r.Value)
-		body = binary.AppendVarint(body, int64(len(r.Headers)))
-		for _, h := range r.Headers {
-			body = append(binary.AppendVarint(body, int64(len(h.Key))), h.Key...)
-			body = appendChunk(body, h.Value)
-		}
+		body := appendRecord(nil, r, r.Timestamp-first, int64(i))
 		p = append(binary.AppendVarint(p, int64(len(body))), body...)
 	}
 	binary.BigEndian.PutUint64(p, uint64(header.BaseOffset))
@@ -146,6 +137,20 @@ func Build(header Batch, records []Record) Batch {
 	b.seal()
 	b, _, _ = Parse(p)
 	return b
+}
+
+func appendRecord(p []byte, r Record, timeDelta, offsetDelta int64) []byte {
+	p = append(p, 0)
+	p = binary.AppendVarint(p, timeDelta)
+	p = binary.AppendVarint(p, offsetDelta)
+	p = appendChunk(p, r.Key)
+	p = appendChunk(p, r.Value)
+	p = binary.AppendVarint(p, int64(len(r.Headers)))
+	for _, h := range r.Headers {
+		p = append(binary.AppendVarint(p, int64(len(h.Key))), h.Key...)
+		p = appendChunk(p, h.Value)
+	}
+	return p
 }
 
 func appendChunk(p, v []byte) []byte {
