@@ -35,8 +35,10 @@ func (r *Replica) performPartition(f partition.Effect) {
 		r.tail.add(e.Batch)
 	case partition.DropCache:
 		r.tail.dropFrom(e.From)
+	case partition.DropCacheHead:
+		r.tail.dropBelow(e.Below)
 	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch:
+		partition.ProducersDescribed, partition.RecordsDeleted, partition.CleaningPrepared, partition.BatchesCleaned, partition.RefuseProduce, partition.WakeFetch:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown partition effect %T", f))

@@ -116,6 +116,17 @@ func (t *tail) dropFrom(from core.Offset) {
 	t.shared.account(-freed)
 }
 
+// dropBelow forgets batches that end below an offset: the disk has them in another form now.
+func (t *tail) dropBelow(below core.Offset) {
+	t.mu.Lock()
+	freed := 0
+	for len(t.batches) > 0 && t.batches[0].Last < below {
+		freed += t.evict()
+	}
+	t.mu.Unlock()
+	t.shared.account(-freed)
+}
+
 func (t *tail) close() {
 	t.dropFrom(0)
 	t.shared.remove(t)

@@ -30,7 +30,7 @@ func (w *world) tell(i int, id core.ReplicaID, cmd partition.Command) {
 	}
 	for _, f := range out.Late {
 		switch f.(type) {
-		case partition.MarkerWritten, partition.MirrorFenced, partition.PidResetWritten, partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch:
+		case partition.MarkerWritten, partition.MirrorFenced, partition.PidResetWritten, partition.ProducersDescribed, partition.RecordsDeleted, partition.CleaningPrepared, partition.BatchesCleaned, partition.RefuseProduce, partition.WakeFetch:
 			// Nobody here is told: keeping it would only tell states apart that are the same.
 		default:
 			b.late[0] = append(b.late[0][:len(b.late[0]):len(b.late[0])], f)
@@ -149,7 +149,7 @@ func (w *world) perform(i int, id core.ReplicaID, f partition.Effect) {
 		w.ack(c, id, e.Base)
 	case partition.MirrorAnswered:
 		w.answered(c, id, e)
-	case partition.MarkerWritten, partition.MirrorFenced, partition.PidResetWritten, partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch, partition.CacheBatch, partition.DropCache, partition.ArmTimer:
+	case partition.MarkerWritten, partition.MirrorFenced, partition.PidResetWritten, partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch, partition.CacheBatch, partition.DropCache, partition.DropCacheHead, partition.CleaningPrepared, partition.BatchesCleaned, partition.ArmTimer:
 	default:
 		panic(fmt.Sprintf("model: %T", f))
 	}

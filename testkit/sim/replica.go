@@ -195,9 +195,9 @@ func (r *replica) performPartition(f partition.Effect) {
 		r.broker.io.post(func() { r.quarantine(e) })
 	case partition.PublishView:
 		r.publishView(e.View)
-	case partition.CacheBatch, partition.DropCache:
+	case partition.CacheBatch, partition.DropCache, partition.DropCacheHead:
 	case partition.AckProduce, partition.ArmTimer, partition.MarkerWritten, partition.MirrorAnswered, partition.MirrorFenced, partition.PidResetWritten,
-		partition.ProducersDescribed, partition.RecordsDeleted, partition.RefuseProduce, partition.WakeFetch: // routed by the shell
+		partition.ProducersDescribed, partition.RecordsDeleted, partition.CleaningPrepared, partition.BatchesCleaned, partition.RefuseProduce, partition.WakeFetch: // routed by the shell
 	default:
 		panic(fmt.Sprintf("sim: unknown partition effect %T", f))
 	}

@@ -51,6 +51,7 @@ func (d *decision) adopt(c AdoptSource) {
 		d.adoptNow(c, s.leo, false, "")
 		return
 	}
+	to = s.whole(to)
 	if why := s.refusesCut(c, to); why != "" {
 		d.diverged(c, why)
 		return

@@ -12,6 +12,13 @@ func Apply(s *State, ev Event) {
 	switch e := ev.(type) {
 	case BatchAppended:
 		s.appended(e)
+	case BatchCleaned:
+		s.cleanedBatch(e.Batch)
+	case LogCleaned:
+		s.cleaned, s.horizon = max(s.cleaned, e.To), e.Horizon
+		s.cleaning = cleaning{}
+	case CleaningBegan:
+		s.cleaning = cleaning{pass: e.Pass, limit: e.Limit}
 	case LogTruncated:
 		s.truncated(e.To)
 	case LeaderEpochBegan:
@@ -105,6 +112,9 @@ func (s *State) appended(e BatchAppended) {
 	s.noteProducer(b)
 	s.noteReset(b)
 	s.txns = s.txns.after(b, s.note)
+	if b.IsNothing() {
+		s.emptied = s.leo
+	}
 }
 
 func (s *State) truncated(to core.Offset) {
@@ -116,6 +126,7 @@ func (s *State) truncated(to core.Offset) {
 	s.admission.r, s.admission.h = min(s.admission.r, to), min(s.admission.h, to)
 	s.epochStart = min(s.epochStart, to)
 	s.cutEpochs(to)
+	s.cutCleaned(to)
 	s.cutProducers(to)
 	if transactionsFollowTheLog {
 		s.txns = s.txns.cut(to)

@@ -19,6 +19,12 @@ func encode(ev Event) (core.Entry, bool) {
 			Epoch: core.LeaderEpoch(e.Batch.LeaderEpoch), MaxTimestamp: e.Batch.MaxTimestamp,
 			Note: e.Note, Payload: e.Batch.Bytes,
 		}, true
+	case BatchCleaned:
+		return core.Entry{
+			Kind: core.EntryBatch, Op: core.IndexReplace,
+			Base: core.Offset(e.Batch.BaseOffset), Last: core.Offset(e.Batch.LastOffset()),
+			Epoch: core.LeaderEpoch(e.Batch.LeaderEpoch), MaxTimestamp: e.Batch.MaxTimestamp, Payload: e.Batch.Bytes,
+		}, true
 	case LogTruncated:
 		return core.Entry{Kind: core.EntryEvent, Op: core.IndexTruncate, Base: e.To, Payload: EncodeEvent(e)}, true
 	case LogStartAdvanced:
@@ -40,6 +46,9 @@ func decode(entry core.Entry) (Event, error) {
 		if len(rest) != 0 {
 			return nil, fmt.Errorf("partition: batch at offset %d is followed by %d bytes", entry.Base, len(rest))
 		}
+		if entry.Op == core.IndexReplace {
+			return BatchCleaned{Batch: b}, nil
+		}
 		return BatchAppended{Batch: b, Note: entry.Note}, nil
 	case core.EntryEvent:
 		ev, err := DecodeEvent(entry.Payload)
@@ -56,7 +65,7 @@ func snapshot(s *State) []byte {
 	snap := Snapshot{
 		LogStart: s.logStart, LEO: s.leo, Note: s.note, Led: s.led, Adopted: s.adopted, SourceHW: s.sourceHW,
 		Mirroring: s.mirroring, Fenced: s.fenced, WasFenced: s.wasFenced, LME: s.lme, FencedLEO: s.fencedLEO,
-		AdoptedIncarnation: s.adoptedOf,
+		AdoptedIncarnation: s.adoptedOf, Cleaned: s.cleaned, Emptied: s.emptied, Horizon: s.horizon,
 	}
 	for _, e := range s.epochs {
 		snap.Epochs = append(snap.Epochs, SnapshotEpoch(e))
@@ -96,6 +105,7 @@ func restore(id string, data []byte) (*State, error) {
 	s.logStart, s.leo, s.note, s.led = snap.LogStart, snap.LEO, snap.Note, snap.Led
 	s.adopted, s.adoptedOf, s.sourceHW, s.mirroring = snap.Adopted, snap.AdoptedIncarnation, snap.SourceHW, snap.Mirroring
 	s.fenced, s.wasFenced, s.lme, s.fencedLEO = snap.Fenced, snap.WasFenced, snap.LME, snap.FencedLEO
+	s.cleaned, s.emptied, s.horizon = snap.Cleaned, snap.Emptied, snap.Horizon
 	s.hw = min(snap.Note, snap.LEO)
 	for _, e := range snap.Epochs {
 		s.epochs = append(s.epochs, EpochStart(e))

@@ -90,6 +90,20 @@ type ExpireRecords struct {
 	Reason Reason
 }
 
+// PrepareCleaning begins a pass of compaction, over this replica's own log, whoever leads. Answered by CleaningPrepared.
+type PrepareCleaning struct{ Ref core.RequestID }
+
+// CleanBatches are the next batches of a pass, by offset. Done says that it has come to its end at To, exclusive, and when the
+// next tombstone or marker may go. Answered by BatchesCleaned, once they are on disk.
+type CleanBatches struct {
+	Ref     core.RequestID
+	Pass    core.RequestID
+	Batches []batch.Batch
+	Done    bool
+	To      core.Offset
+	Horizon int64 // Unix ms; negative: nothing waits
+}
+
 // DescribeProducers asks for the producers that the log knows. Answered by ProducersDescribed.
 type DescribeProducers struct{ Ref core.RequestID }
 
@@ -313,6 +327,8 @@ func (AppendBatch) isCommand()       {}
 func (WriteMarker) isCommand()       {}
 func (DeleteRecords) isCommand()     {}
 func (ExpireRecords) isCommand()     {}
+func (PrepareCleaning) isCommand()   {}
+func (CleanBatches) isCommand()      {}
 func (DescribeProducers) isCommand() {}
 func (AppendMirrored) isCommand()    {}
 func (AdoptSource) isCommand()       {}

@@ -58,6 +58,10 @@ func Decide(s *State, now core.Now, cmd Command) core.Outcome[Event, Effect] {
 		d.expireRecords(c)
 	case ForgetProducers:
 		d.forgetProducers(c)
+	case PrepareCleaning:
+		d.prepareCleaning(c)
+	case CleanBatches:
+		d.cleanBatches(c)
 	case DescribeProducers:
 		d.late(ProducersDescribed{Ref: c.Ref, Producers: s.describeProducers()})
 	case AppendMirrored:

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/compaction"
 	"lockstep/actors/core/highwater"
 	"lockstep/protocol/batch"
 	"lockstep/protocol/perr"
@@ -87,6 +88,25 @@ type RecordsDeleted struct {
 	LogStart core.Offset
 }
 
+// CleaningPrepared answers PrepareCleaning; not OK: not now. Everything in it is on disk.
+type CleaningPrepared struct {
+	Ref      core.RequestID
+	OK       bool
+	Pass     core.RequestID
+	LogStart core.Offset
+	Cleaned  core.Offset // what lies below was looked at before
+	Limit    core.Offset // the pass stays below
+	Newest   map[int64]compaction.Newest
+	Aborted  []compaction.Aborted
+}
+
+// BatchesCleaned answers CleanBatches; not OK: the pass is over, for what Text says.
+type BatchesCleaned struct {
+	Ref  core.RequestID
+	OK   bool
+	Text string
+}
+
 // ProducersDescribed answers DescribeProducers, sorted by producer id.
 type ProducersDescribed struct {
 	Ref       core.RequestID
@@ -157,6 +177,9 @@ type CacheBatch struct{ Batch batch.Batch }
 // DropCache forgets cached batches at or above From after a truncation.
 type DropCache struct{ From core.Offset }
 
+// DropCacheHead forgets cached batches that end below Below: compaction has written them again. Always late.
+type DropCacheHead struct{ Below core.Offset }
+
 // ArmTimer asks for a Tick at At (mono ns).
 type ArmTimer struct{ At int64 }
 
@@ -182,7 +205,11 @@ type View struct {
 	// Epochs is the leader-epoch history in the log: ascending, never mutated.
 	Epochs []EpochStart
 	Txns   Transactions // never mutated
-	Text   string       // why the partition is not healthy, "" if it is
+	// Cleaned is up to where compaction has looked at the log, and Horizon when the next tombstone or marker may go, Unix ms,
+	// negative if nothing waits.
+	Cleaned core.Offset
+	Horizon int64
+	Text    string // why the partition is not healthy, "" if it is
 }
 
 // EpochStart says where an epoch begins in the log.
@@ -200,6 +227,8 @@ func (e WakeFetch) ReplyTo() core.RequestID          { return e.Ref }
 func (e MarkerWritten) ReplyTo() core.RequestID      { return e.Ref }
 func (e ProducersDescribed) ReplyTo() core.RequestID { return e.Ref }
 func (e RecordsDeleted) ReplyTo() core.RequestID     { return e.Ref }
+func (e CleaningPrepared) ReplyTo() core.RequestID   { return e.Ref }
+func (e BatchesCleaned) ReplyTo() core.RequestID     { return e.Ref }
 
 func (AckProduce) isEffect()         {}
 func (RefuseProduce) isEffect()      {}
@@ -218,4 +247,7 @@ func (QuarantineRange) isEffect()    {}
 func (PublishView) isEffect()        {}
 func (CacheBatch) isEffect()         {}
 func (DropCache) isEffect()          {}
+func (CleaningPrepared) isEffect()   {}
+func (BatchesCleaned) isEffect()     {}
+func (DropCacheHead) isEffect()      {}
 func (ArmTimer) isEffect()           {}

@@ -32,7 +32,15 @@ type BatchAppended struct {
 	Note core.Offset
 }
 
+// BatchCleaned is one batch in the place of those inside of it, which compaction has written again.
+type BatchCleaned struct{ Batch batch.Batch }
+
 type (
+	// CleaningBegan is a pass of compaction.
+	CleaningBegan struct {
+		Pass  core.RequestID
+		Limit core.Offset
+	}
 	// Led takes the seat of the leader; every wait of an older epoch is over.
 	Led struct{ Lead Lead }
 	// LeadUpdated changes role, session or replica set within the epoch.
@@ -112,6 +120,9 @@ type (
 
 func (BatchAppended) isEvent()        {}
 func (BatchAppended) isDurable()      {}
+func (BatchCleaned) isEvent()         {}
+func (BatchCleaned) isDurable()       {}
+func (CleaningBegan) isEvent()        {}
 func (Led) isEvent()                  {}
 func (LeadUpdated) isEvent()          {}
 func (Followed) isEvent()             {}
@@ -136,6 +147,7 @@ func (SourceHeard) isEvent()          {}
 func (Troubled) isEvent()             {}
 func (Looked) isEvent()               {}
 
+func (CleaningBegan) isVolatile()        {}
 func (Led) isVolatile()                  {}
 func (LeadUpdated) isVolatile()          {}
 func (Followed) isVolatile()             {}

@@ -257,6 +257,42 @@ func (m *LogStartAdvanced) readFrom(r *wire.Reader, version int16, flexible bool
 	}
 }
 
+// LogCleaned says that a pass of compaction came to its end at To: of what lies below, the newest
+// record of each key is left.
+type LogCleaned struct {
+	// Exclusive.
+	To core.Offset
+	// When the next tombstone or marker may go, Unix ms; -1: nothing waits.
+	Horizon int64
+	// Wall clock.
+	WallMs int64
+}
+
+// Default sets every field to its default.
+func (m *LogCleaned) Default() {
+	*m = LogCleaned{}
+}
+
+func (m *LogCleaned) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, int64(m.To))
+	b = wire.AppendInt64(b, m.Horizon)
+	b = wire.AppendInt64(b, m.WallMs)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *LogCleaned) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.To = core.Offset(r.Int64())
+	m.Horizon = r.Int64()
+	m.WallMs = r.Int64()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // ProducersForgotten says that producers whose newest batch ends below Before are forgotten, but
 // those of open transactions.
 type ProducersForgotten struct {
@@ -632,11 +668,18 @@ type Snapshot struct {
 	Aborted []SnapshotAbortedTxn
 	// Of the source whose epoch was adopted last; zero: it stated none.
 	AdoptedIncarnation core.Incarnation
+	// Compaction has looked at all below.
+	Cleaned core.Offset
+	// Below it empty batches were put together.
+	Emptied core.Offset
+	// When the next tombstone or marker may go, Unix ms; -1: nothing waits.
+	Horizon int64
 }
 
 // Default sets every field to its default.
 func (m *Snapshot) Default() {
 	*m = Snapshot{}
+	m.Horizon = -1
 }
 
 func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
@@ -683,6 +726,15 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 2 {
 		b = wire.AppendUUID(b, [16]byte(m.AdoptedIncarnation))
+	}
+	if version >= 3 {
+		b = wire.AppendInt64(b, int64(m.Cleaned))
+	}
+	if version >= 3 {
+		b = wire.AppendInt64(b, int64(m.Emptied))
+	}
+	if version >= 3 {
+		b = wire.AppendInt64(b, m.Horizon)
 	}
 	if flexible {
 		b = append(b, 0)
@@ -748,6 +800,15 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	if version >= 2 {
 		m.AdoptedIncarnation = core.Incarnation(r.UUID())
 	}
+	if version >= 3 {
+		m.Cleaned = core.Offset(r.Int64())
+	}
+	if version >= 3 {
+		m.Emptied = core.Offset(r.Int64())
+	}
+	if version >= 3 {
+		m.Horizon = r.Int64()
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -774,6 +835,9 @@ func (LogStartedAt) isDurable() {}
 func (LogStartAdvanced) isEvent()   {}
 func (LogStartAdvanced) isDurable() {}
 
+func (LogCleaned) isEvent()   {}
+func (LogCleaned) isDurable() {}
+
 func (ProducersForgotten) isEvent()   {}
 func (ProducersForgotten) isDurable() {}
 
@@ -794,6 +858,8 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 125), 0), 0, true)
 	case LogStartAdvanced:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 126), 0), 0, true)
+	case LogCleaned:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 127), 0), 0, true)
 	case ProducersForgotten:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 128), 0), 0, true)
 	default:
@@ -836,6 +902,10 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e LogStartAdvanced
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 127 && version >= 0 && version <= 0: // LogCleaned
+		var e LogCleaned
+		e.readFrom(&r, version, true)
+		out = e
 	case id == 128 && version >= 0 && version <= 0: // ProducersForgotten
 		var e ProducersForgotten
 		e.readFrom(&r, version, true)
@@ -851,14 +921,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 2), 2, true)
+	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 2) {
+	if r.Err() == nil && (version < 0 || version > 3) {
 		return fmt.Errorf("partition: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -38,7 +38,7 @@ func (d *decision) alignTo(c AlignTo) {
 	} else if _, local := endOf(s.epochs, s.leo, c.EndEpoch); local < to {
 		to = local
 	}
-	if to < s.leo {
+	if to = s.whole(to); to < s.leo {
 		d.truncate(LogTruncated{From: s.leo, To: max(to, 0), SourceEpoch: core.NoEpoch, WallMs: d.now.Wall})
 		d.publish()
 		d.wake()
@@ -107,6 +107,10 @@ func (d *decision) replicate(c Replicate) {
 			grown = true
 		case s.beginsInside(b):
 			d.beginWith(b)
+			grown = true
+		case base < s.leo && core.Offset(b.LastOffset()) >= s.leo && b.IsNothing():
+			rest, _ := b.From(int64(s.leo)) // the leader has put together what was empty, around our end
+			d.append(rest)
 			grown = true
 		case base < s.leo:
 			// Already here: a catch-up that was asked for twice.

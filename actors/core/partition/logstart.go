@@ -118,6 +118,7 @@ func (s *State) startedAt(start core.Offset) {
 	s.logStart, s.leo = start, start
 	s.note, s.hw, s.shown = min(s.note, start), min(s.hw, start), min(s.shown, start)
 	s.epochs, s.resets, s.txns = nil, nil, Transactions{}
+	s.cutCleaned(start)
 	if s.producers != nil {
 		clear(s.producers)
 	}

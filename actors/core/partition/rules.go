@@ -21,6 +21,8 @@ const (
 	keepBelowFloorUnlessClean  = true // R11, P7: below R only if the source's lineage is clean
 	followSourceStart          = true // R2, F52: behind the source's retention we begin anew, as another incarnation
 	deleteCommittedOnly        = true // F52: what is not committed is not deleted, whoever asks for it
+	cleanCommittedOnly         = true // F52, R03: what is not committed is not compacted, whoever asks for it
+	aCutEndsCleaning           = true // F52: what a pass would write stands for records that are not there any more
 	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here
 	producersOutliveTheirLog   = true // T06: deleted batches are still those that a retry repeats
 	openProducersStay          = true // T05: whose transaction is open is not forgotten

@@ -22,6 +22,8 @@ var (
 	keepBelowFloorUnlessClean  = rules.Kept("R11 keepBelowFloorUnlessClean")
 	followSourceStart          = rules.Kept("R2 followSourceStart")
 	deleteCommittedOnly        = rules.Kept("F52 deleteCommittedOnly")
+	cleanCommittedOnly         = rules.Kept("F52 cleanCommittedOnly")
+	aCutEndsCleaning           = rules.Kept("F52 aCutEndsCleaning")
 	followLogStart             = rules.Kept("F52 followLogStart")
 	producersOutliveTheirLog   = rules.Kept("T6 producersOutliveTheirLog")
 	openProducersStay          = rules.Kept("T05 openProducersStay")

@@ -50,6 +50,16 @@ type hard struct {
 	wasFenced bool
 	lme       core.LeaderEpoch
 	fencedLEO core.Offset
+
+	cleaned core.Offset // compaction has looked at all below
+	emptied core.Offset // below it batches were put together that had become empty
+	horizon int64       // when the next tombstone or marker may go, Unix ms; negative: nothing waits
+}
+
+// cleaning is the pass of compaction that is under way, if any.
+type cleaning struct {
+	pass  core.RequestID
+	limit core.Offset // it stays below: committed, and no open transaction reaches there
 }
 
 type seat uint8
@@ -73,6 +83,7 @@ type soft struct {
 	hw         core.Offset
 	shown      core.Offset // as leader: the HW whose ledger entry is on disk
 	trouble    string
+	cleaning   cleaning
 
 	// As leader.
 	term      core.MirrorTerm
@@ -147,7 +158,7 @@ func New(id string) *State {
 		ID: id, self: core.ReplicaID(self),
 		hard: hard{
 			led: core.NoEpoch, adopted: core.NoEpoch, lme: core.NoEpoch, sourceHW: core.Unknown,
-			producers: map[int64]producer{},
+			producers: map[int64]producer{}, horizon: -1,
 		},
 		soft: emptySeat(),
 	}

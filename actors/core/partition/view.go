@@ -11,7 +11,7 @@ func Describe(s *State) View {
 		Leader: s.leader, Epoch: s.epoch, IsLeader: s.leading(), Role: s.role,
 		LogStart: s.logStart, Forgotten: s.forgotten, HW: s.readable(), LSO: s.txns.LSO(s.readable()), Coming: s.hw, LEO: s.leo, Adopted: s.adopted, AdoptedIncarnation: s.adoptedOf, Mirroring: s.mirroring,
 		Confirms: s.leading() && s.readable() >= s.epochStart,
-		Fence:    s.fence.Number, Epochs: s.epochs, Txns: s.txns, Text: s.trouble,
+		Fence:    s.fence.Number, Epochs: s.epochs, Txns: s.txns, Cleaned: s.cleaned, Horizon: s.horizon, Text: s.trouble,
 	}
 }
 

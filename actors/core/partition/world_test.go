@@ -237,7 +237,7 @@ func (b *broker) perform(f Effect) {
 		b.view = e.View
 	case AckProduce:
 		b.w.ack(b, e.Base)
-	case MarkerWritten, MirrorAnswered, MirrorFenced, PidResetWritten, ProducersDescribed, RecordsDeleted, RefuseProduce, WakeFetch, CacheBatch, DropCache, ArmTimer:
+	case MarkerWritten, MirrorAnswered, MirrorFenced, PidResetWritten, ProducersDescribed, RecordsDeleted, RefuseProduce, WakeFetch, CacheBatch, DropCache, DropCacheHead, CleaningPrepared, BatchesCleaned, ArmTimer:
 	default:
 		panic(fmt.Sprintf("world: %T", f))
 	}
@@ -280,7 +280,7 @@ func (b *broker) note(entry core.Entry) {
 		b.live = append(b.live[:len(b.live):len(b.live)], one)
 	case core.IndexTruncate:
 		b.live = b.live[:entry.Base]
-	case core.IndexNone, core.IndexTrim:
+	case core.IndexNone, core.IndexTrim, core.IndexReplace:
 	}
 }
 

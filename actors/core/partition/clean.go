@@ -1,0 +1,130 @@
+package partition
+
+import (
+	"fmt"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/compaction"
+	"lockstep/protocol/batch"
+)
+
+// prepareCleaning begins a pass of compaction over this replica's own log. It ends with whatever takes the seat, and with
+// any cut: what it was about to write would then stand for other records.
+func (d *decision) prepareCleaning(c PrepareCleaning) {
+	s := &d.s
+	if s.seat == seatNone || s.adopting.on {
+		d.late(CleaningPrepared{Ref: c.Ref})
+		return
+	}
+	limit := s.readable()
+	d.emit(CleaningBegan{Pass: c.Ref, Limit: min(limit, s.txns.LSO(limit))})
+	p := CleaningPrepared{Ref: c.Ref, OK: true, Pass: c.Ref, LogStart: s.logStart, Cleaned: max(s.cleaned, s.logStart), Limit: s.cleaning.limit}
+	p.Newest = make(map[int64]compaction.Newest, len(d.was.producers))
+	for id, of := range d.was.producers {
+		p.Newest[id] = of.newest()
+	}
+	for _, a := range s.txns.Aborted {
+		p.Aborted = append(p.Aborted, compaction.Aborted{ProducerID: a.ProducerID, First: a.First, Marker: a.Marker})
+	}
+	d.late(p)
+}
+
+// newest is what a log must keep of a producer for whoever copies it (T06).
+func (p producer) newest() compaction.Newest {
+	n := compaction.Newest{Data: core.Unknown, Marker: core.Unknown}
+	for i, b := range p {
+		switch {
+		case !b.Marker:
+			n.Data = b.End
+		case i == len(p)-1:
+			n.Marker = b.Base
+		}
+	}
+	return n
+}
+
+// cleanBatches puts the next batches of a pass in the place of those inside of them. What is not committed is not touched,
+// whoever asks for it.
+func (d *decision) cleanBatches(c CleanBatches) {
+	s := &d.s
+	if why := s.refusesCleaning(c); why != "" {
+		d.late(BatchesCleaned{Ref: c.Ref, Text: why})
+		return
+	}
+	aborted := len(s.txns.Aborted)
+	for _, b := range c.Batches {
+		if core.Offset(b.LastOffset()) >= s.logStart {
+			d.emit(BatchCleaned{Batch: b})
+		}
+	}
+	if c.Done {
+		d.emit(LogCleaned{To: max(s.cleaned, c.To), Horizon: c.Horizon, WallMs: d.now.Wall})
+		d.late(DropCacheHead{Below: c.To})
+	}
+	if c.Done || len(s.txns.Aborted) != aborted {
+		d.publish()
+	}
+	d.late(BatchesCleaned{Ref: c.Ref, OK: true})
+}
+
+func (s *State) refusesCleaning(c CleanBatches) string {
+	if c.Pass == 0 || c.Pass != s.cleaning.pass {
+		return "the pass has ended: the log was cut, or another leads"
+	}
+	if c.To > s.cleaning.limit && cleanCommittedOnly {
+		return fmt.Sprintf("the pass ends at %d, above its limit %d", c.To, s.cleaning.limit)
+	}
+	for i, b := range c.Batches {
+		if core.Offset(b.LastOffset()) >= s.cleaning.limit && cleanCommittedOnly {
+			return fmt.Sprintf("the batch at %d ends at %d, above the limit %d of the pass", b.BaseOffset, b.LastOffset(), s.cleaning.limit)
+		}
+		if b.BaseOffset < 0 || i > 0 && b.BaseOffset <= c.Batches[i-1].LastOffset() {
+			return fmt.Sprintf("the batch at %d is out of order", b.BaseOffset)
+		}
+	}
+	return ""
+}
+
+// cleanedBatch changes nothing that is known of the log but what its bytes do not say any more.
+func (s *State) cleanedBatch(b batch.Batch) {
+	if !b.IsNothing() {
+		return
+	}
+	s.emptied = max(s.emptied, core.Offset(b.LastOffset())+1)
+	s.txns = s.txns.without(core.Offset(b.BaseOffset), core.Offset(b.LastOffset()))
+}
+
+// cutCleaned rolls back what is known of passes.
+func (s *State) cutCleaned(to core.Offset) {
+	s.cleaned, s.emptied = min(s.cleaned, to), min(s.emptied, to)
+	if aCutEndsCleaning {
+		s.cleaning = cleaning{}
+	}
+}
+
+// whole is where a cut at to may be made. Below what was emptied batches begin and end elsewhere than they were written, so
+// the log goes as a whole: whoever cuts committed records copies them again anyway.
+func (s *State) whole(to core.Offset) core.Offset {
+	if to < s.emptied && to > s.logStart {
+		return s.logStart
+	}
+	return to
+}
+
+// without forgets aborted transactions whose markers are gone, and with them their records: a reader would skip what their
+// producers wrote since.
+func (t Transactions) without(first, last core.Offset) Transactions {
+	var kept []AbortedTxn
+	for i, a := range t.Aborted {
+		switch in := a.Marker >= first && a.Marker <= last; {
+		case in && kept == nil:
+			kept = append(make([]AbortedTxn, 0, len(t.Aborted)), t.Aborted[:i]...)
+		case !in && kept != nil:
+			kept = append(kept, a)
+		}
+	}
+	if kept != nil {
+		t.Aborted = kept
+	}
+	return t
+}
