@@ -110,16 +110,17 @@ type explanation struct {
 	Mode      string                           `json:"mode"`
 	Holders   []holder                         `json:"holders"`
 	Deletions []deletion                       `json:"deletions"`
+	Compacted []compacted                      `json:"compacted"`
 }
 
 // explain answers, for one record: which ledger entry released its ack, under which set of replicas and
 // mirrors, and which of the given directories hold it.
 func (c *journalDump) explain(w io.Writer, topic string) error {
-	out := explanation{Topic: c.Topic, Partition: c.Partition, Offset: c.Offset, Holders: []holder{}, Deletions: []deletion{}}
+	out := explanation{Topic: c.Topic, Partition: c.Partition, Offset: c.Offset, Holders: []holder{}, Deletions: []deletion{}, Compacted: []compacted{}}
 	partition := fmt.Sprintf("partition/%s/%d/", topic, c.Partition)
 	ledger := fmt.Sprintf("ledger/%s/%d", topic, c.Partition)
 	for _, dir := range c.DataDir {
-		found, meta, starts := []batchRow{}, audit.Entry{}, logStart{}
+		found, meta, starts := held{}, audit.Entry{}, logStart{}
 		if err := audit.Dump(dir, "", func(e audit.Entry) error {
 			switch {
 			case strings.HasPrefix(string(e.Stream), partition):
@@ -127,7 +128,7 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 				if err := starts.consider(e); err != nil || e.Type != log.RecordEntry {
 					return err
 				}
-				return hold(e, c.Offset, &found)
+				return found.consider(e, c.Offset)
 			case string(e.Stream) == ledger && e.Type == log.RecordEntry:
 				return c.consider(e, &out)
 			}
@@ -140,10 +141,13 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 			return err
 		}
 		if starts.at > core.Offset(c.Offset) {
-			found = nil // its bytes may still lie there, in a batch or a segment that goes later
+			found = held{} // its bytes may still lie there, in a batch or a segment that goes later
 			out.Deletions = append(out.Deletions, deletion{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir, int64(starts.at), starts.why, starts.when})
 		}
-		for _, b := range found {
+		if found.compacted {
+			out.Compacted = append(out.Compacted, compacted{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir})
+		}
+		for _, b := range found.batch {
 			out.Holders = append(out.Holders, holder{string(report.Volumes[0].Meta.Cluster), int32(meta.Broker), dir, b})
 		}
 	}
@@ -157,28 +161,6 @@ func (c *journalDump) explain(w io.Writer, topic string) error {
 	}
 	if out.Entry == nil {
 		return fmt.Errorf("the record is %w: %s", errUnwanted, unproven(out))
-	}
-	return nil
-}
-
-// hold keeps the batch that has the offset; a truncation takes it away again.
-func hold(e audit.Entry, offset int64, found *[]batchRow) error {
-	at := core.Offset(offset)
-	switch e.Entry.Op {
-	case core.IndexAdd:
-		if e.Entry.Base > at || e.Entry.Last < at || e.Copy && len(*found) > 0 {
-			return nil
-		}
-		row, err := render(e)
-		if err != nil {
-			return err
-		}
-		*found = []batchRow{row.Body.(batchRow)}
-	case core.IndexTruncate:
-		if len(*found) > 0 && (*found)[0].Last >= int64(e.Entry.Base) {
-			*found = nil
-		}
-	case core.IndexNone, core.IndexTrim:
 	}
 	return nil
 }
@@ -220,8 +202,12 @@ func verdict(e explanation) string {
 	gone := ""
 	if len(e.Holders) == 0 && len(e.Deletions) > 0 {
 		gone = "; DELETED since"
+	} else if len(e.Holders) == 0 && len(e.Compacted) > 0 {
+		gone = "; COMPACTED since"
 	}
 	switch {
+	case e.Entry == nil && len(e.Compacted) > 0 && len(e.Holders)+len(e.Deletions) == 0:
+		return "COMPACTED: a newer record of its key took its place, it was a tombstone whose time was over, or it was aborted; no ledger entry here covers it"
 	case e.Entry == nil && gone != "":
 		return "DELETED: the log begins above it, and no ledger entry here covers it"
 	case e.Entry == nil && len(e.Holders) == 0:
@@ -277,4 +263,5 @@ func printExplanation(w io.Writer, e explanation) {
 	}
 	t.print(w)
 	printDeletions(w, e.Deletions)
+	printCompacted(w, e.Compacted)
 }

@@ -167,3 +167,40 @@ func TestDumpOfADeletedOffset(t *testing.T) {
 		}
 	}
 }
+
+// A record that compaction has left out was acknowledged all the same; the others of its batch are still held.
+func TestDumpOfACompactedOffset(t *testing.T) {
+	dir := written(t)
+	v, err := volume.Open(volume.Options{Dir: dir, Cluster: "dc1", Broker: 1, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := journal.Stream("partition/" + orders.String() + "/0/1")
+	stored, err := v.ReadBatches(stream, 0, 1)
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	b, _, err := batch.Parse(stored[0].Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := b.Keeping(func(r batch.Record) bool { return r.Offset != 2 }, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journaltest.Append(t, v, stream, core.Entry{Kind: core.EntryBatch, Op: core.IndexReplace, Base: 0, Last: 4, Payload: some.Bytes})
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for offset, parts := range map[string][]string{
+		"2": {"COMMITTED under LOCAL; COMPACTED since", "HW 0 -> 3", "COMPACTED-AT", "dc1/1"},
+		"1": {"orders/0 offset 1: COMMITTED under LOCAL\n", "0-4"},
+	} {
+		got := call("clusterctl", "journal", "dump", "--data-dir", dir, "--topic", "orders", "--partition", "0", "--offset", offset)
+		for _, part := range parts {
+			if got.code != 0 || !strings.Contains(got.out, part) {
+				t.Errorf("offset %s: exit code %d (%s), %q does not say %q", offset, got.code, got.err, got.out, part)
+			}
+		}
+	}
+}

@@ -68,6 +68,9 @@
 // that something in it is dead, and a rebuild must not raise it; those that a drop killed are not, because their
 // copy would outlive it. Every rule compares sequences of the stream, never places in the log.
 //
+// A replacement (op 4, compaction) takes the place of the batches of its stream that are older and end inside of it. It needs
+// no copy as a guard: what takes it out of the index, a later replacement, a trim or a truncation, takes all it replaced.
+//
 // An index that points to a segment that is gone is made again from the log: at open by itself, otherwise the read
 // that met it names stream, entry and segment, and the next open does. If the log does not have what such an index
 // knew, the volume is LOSSY.

@@ -252,7 +252,7 @@ const (
 )
 
 // Tail is the CRC of the batch whose last record is at an offset, or NoTail or OtherTail. Two logs with the same batch
-// in the same place have the same history (R11). Safe from any goroutine; it may block on the disk. An error comes with
+// in the same place have the same history (R11). A batch that compaction has written again says nothing of that: NoTail. Safe from any goroutine; it may block on the disk. An error comes with
 // NoTail.
 func (r *Replica) Tail(at core.Offset) (int64, error) {
 	view := r.View()
@@ -267,6 +267,8 @@ func (r *Replica) Tail(at core.Offset) (int64, error) {
 	switch {
 	case err != nil:
 		return NoTail, err
+	case b.Cleaned() && cleanedIsNotCompared:
+		return NoTail, nil
 	case stored[0].Last != at:
 		return OtherTail, nil
 	default:

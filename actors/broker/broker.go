@@ -24,6 +24,7 @@ type Broker struct {
 	idle        *idleProducers
 	giving      throttle // leader.replication.throttled.rate
 	taking      throttle // follower.replication.throttled.rate
+	compactor   *compactor
 
 	mu       sync.RWMutex
 	running  bool // replicas are spawned when the image assigns them
@@ -42,6 +43,7 @@ func newBroker(c *Cluster, slot Volume) *Broker {
 	b.feed = newFeed(b)
 	b.cleaner = newCleaner(b)
 	b.idle = newIdleProducers(b)
+	b.compactor = newCompactor(b)
 	b.io = shell.SpawnInbox(c.system, "io/"+b.name(), func(work func()) { work() })
 	return b
 }

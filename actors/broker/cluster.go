@@ -38,6 +38,8 @@ type Cluster struct {
 	groups       []*shell.Ref[group.Command]
 	transactions []*shell.Ref[transaction.Command]
 
+	compacting chan struct{} // holds one while a broker compacts
+
 	mu      sync.RWMutex
 	mirrors map[core.MirrorName]*shell.Ref[mirror.Command]
 	known   map[core.PartitionID]*known

@@ -32,9 +32,10 @@ type Replica struct {
 	lagging   lagging
 	throttled atomic.Pointer[partition.ReadLeaderLog] // the newest question that waits for room; nil: none does
 
-	view  atomic.Pointer[partition.View]
-	gates atomic.Pointer[highwater.PublishGates]
-	floor atomic.Pointer[highwater.PublishFloor]
+	view   atomic.Pointer[partition.View]
+	passes atomic.Int64 // of compaction that have begun
+	gates  atomic.Pointer[highwater.PublishGates]
+	floor  atomic.Pointer[highwater.PublishFloor]
 
 	ackMode AckMode   // of the newest ledger entry; the HW actor's own
 	timing  ackTiming // the HW actor's own

@@ -33,8 +33,19 @@ type cleaner struct {
 
 // cleanedLog is the committed log of one leader epoch, as far as it was looked at: nothing of that is cut any more.
 type cleanedLog struct {
-	epoch core.LeaderEpoch
-	log   retention.Log
+	epoch  core.LeaderEpoch
+	passes int64 // of compaction, which changes what batches take
+	log    retention.Log
+}
+
+// current is the log if it still is what was looked at, else one that nobody has looked at.
+func (l *cleanedLog) current(r *Replica, v partition.View) *cleanedLog {
+	if passes := r.passes.Load(); l == nil || l.epoch != v.Epoch || l.passes != passes || l.log.Next() > v.HW {
+		l = &cleanedLog{epoch: v.Epoch, passes: passes}
+		l.log.RollAt(v.Cleaned)
+	}
+	l.log.Trim(v.LogStart)
+	return l
 }
 
 func newCleaner(b *Broker) *cleaner {
@@ -82,12 +93,8 @@ func (c *cleaner) cleanOne(r *Replica) *cleanedLog {
 	if !rules.Deletes() {
 		return nil
 	}
-	log := c.logs[r.id]
-	if log == nil || log.epoch != v.Epoch || log.log.Next() > v.HW {
-		log = &cleanedLog{epoch: v.Epoch}
-	}
-	log.log.Trim(v.LogStart)
-	if err := c.look(r, log, v.HW, rules); err != nil {
+	log := c.logs[r.id].current(r, v)
+	if err := r.look(&log.log, v.HW, rules); err != nil {
 		c.broker.cluster.system.Logger.Warn("retention cannot look at a log", "replica", string(r.stream), "err", err)
 		return nil
 	}
@@ -105,10 +112,10 @@ func (c *cleaner) cleanOne(r *Replica) *cleanedLog {
 }
 
 // look takes what was committed since the last check.
-func (c *cleaner) look(r *Replica, log *cleanedLog, hw core.Offset, rules retention.Rules) error {
+func (r *Replica) look(log *retention.Log, hw core.Offset, rules retention.Rules) error {
 	for {
 		n, more := 0, false
-		err := r.store.Extents(r.stream, log.log.Next(), func(e journal.Extent) bool {
+		err := r.store.Extents(r.stream, log.Next(), func(e journal.Extent) bool {
 			if e.Last >= hw {
 				return false
 			}
@@ -116,7 +123,7 @@ func (c *cleaner) look(r *Replica, log *cleanedLog, hw core.Offset, rules retent
 				return false
 			}
 			n++
-			log.log.Add(retention.Batch{Base: e.Base, Last: e.Last, MaxTimestamp: e.MaxTimestamp, Bytes: e.Bytes}, rules)
+			log.Add(retention.Batch{Base: e.Base, Last: e.Last, MaxTimestamp: e.MaxTimestamp, Bytes: e.Bytes}, rules)
 			return true
 		})
 		if err != nil || !more {

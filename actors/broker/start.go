@@ -26,7 +26,7 @@ func Start(o Options) (*Cluster, error) {
 		o.Transactions = transaction.DefaultSettings()
 	}
 	c := &Cluster{
-		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}),
+		options: o, system: shell.NewSystem(o.Clock, o.Logger), tails: newTails(), restarted: make(chan struct{}), compacting: make(chan struct{}, 1),
 		mirrors: map[core.MirrorName]*shell.Ref[mirror.Command]{}, known: map[core.PartitionID]*known{}, ids: map[int32]int64{}, prefix: -1,
 	}
 	if o.Exit != nil {
@@ -66,6 +66,7 @@ func Start(o Options) (*Cluster, error) {
 	for _, b := range c.brokers {
 		b.cleaner.begin()
 		b.idle.begin()
+		b.compactor.wake()
 	}
 	return c, nil
 }
@@ -140,6 +141,7 @@ func (c *Cluster) startCoordinators() ([]image.Topic, error) {
 func (c *Cluster) Close() {
 	var replicas []*Replica
 	for _, b := range c.brokers {
+		close(b.compactor.stopped)
 		b.mu.Lock()
 		b.running = false
 		for _, r := range b.replicas {
@@ -168,9 +170,10 @@ func (c *Cluster) Close() {
 			m.Close(done)
 		}
 	})
-	waitAll(3*len(c.brokers), func(done func()) {
+	waitAll(4*len(c.brokers), func(done func()) {
 		for _, b := range c.brokers {
 			b.cleaner.inbox.Close(done)
+			b.compactor.inbox.Close(done)
 			b.feed.inbox.Close(done)
 			b.io.Close(done)
 		}

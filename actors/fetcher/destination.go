@@ -33,6 +33,8 @@ type Destination interface {
 	// FollowsUnclean is mirror.support.unclean.leader.election as this cluster's topic has it now; set is false where it
 	// has no value of its own.
 	FollowsUnclean(id core.TopicID) (value, set bool)
+	// Compacts reports whether this cluster's topic has a cleanup.policy that leaves holes in its source's log.
+	Compacts(id core.TopicID) bool
 	// Topic is what the newest image knows of a topic by name or by id, for the mirror to judge.
 	Topic(id core.TopicID, name string) mirror.LocalTopic
 }

@@ -30,6 +30,7 @@ type home struct {
 	news                *sync.Cond
 	hold                chan struct{} // when set, answers wait for it
 	follows, followsSet bool          // mirror.support.unclean.leader.election of the topic here
+	compacts            bool
 }
 
 type homeLog struct {
@@ -251,6 +252,12 @@ func (h *home) FollowsUnclean(core.TopicID) (value, set bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.follows, h.followsSet
+}
+
+func (h *home) Compacts(core.TopicID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.compacts
 }
 
 func (h *home) Topic(core.TopicID, string) mirror.LocalTopic { return mirror.LocalTopic{} }

@@ -211,7 +211,7 @@ func FuzzVerifyIsTotal(f *testing.F) {
 	f.Add(testBatch(3), int64(0))
 	f.Add([]byte{}, int64(5))
 	f.Fuzz(func(t *testing.T, records []byte, next int64) {
-		list, err := Verify(records, core.Offset(next), 0, 1)
+		list, err := Verify(records, core.Offset(next), 0, 1, next%2 == 0)
 		if err != nil {
 			return
 		}

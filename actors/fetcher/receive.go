@@ -98,7 +98,7 @@ func (f *fetcher) receivePartition(c *cursor, q asked, p *messages.FetchResponse
 		c.retryAlignment(now, epochPace)
 		return
 	}
-	list, err := Verify(p.Records, q.offset, c.last, q.epoch)
+	list, err := Verify(p.Records, q.offset, c.last, q.epoch, p.Evidence == nil && f.mirror.home().Compacts(c.ID.Topic))
 	if err != nil {
 		f.corrupt(c, err, now)
 		return

@@ -3,6 +3,7 @@ package fetcher
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"lockstep/actors/core"
 	"lockstep/protocol/batch"
@@ -13,9 +14,12 @@ import (
 // epoch of our newest record, adopted the source epoch the question was fenced with. In a log without any the first batch
 // may begin below next: records may have been deleted up to its middle.
 //
+// What compaction left empty may reach around next: then only the rest of it is new. holes says that a source may leave it
+// out altogether, as Kafka does; an empty batch stands for it in our log.
+//
 // A cut-off last batch is normal, as answers are limited by size; everything else that does not fit is an
 // error, and nothing of the answer is used.
-func Verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch) ([]batch.Batch, error) {
+func Verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch, holes bool) ([]batch.Batch, error) {
 	var list []batch.Batch
 	rest := records
 	for len(rest) > 0 {
@@ -26,7 +30,19 @@ func Verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch) ([
 			}
 			return nil, fmt.Errorf("batch at offset %d: %w", next, err)
 		}
+		if missing := core.Offset(b.BaseOffset) - next; holes && missing > 0 && missing <= math.MaxInt32 && core.LeaderEpoch(b.LeaderEpoch) >= last {
+			// Of the epoch that follows: ours end where the source's do, or before.
+			list = append(list, batch.Nothing(int64(next), b.BaseOffset-1, b.LeaderEpoch))
+			next = core.Offset(b.BaseOffset)
+		}
+		whole := b
+		if rest, ok := b.From(int64(next)); ok && core.Offset(b.BaseOffset) < next {
+			b = rest
+		}
 		if err := fits(b, next, last, adopted); err != nil {
+			return nil, err
+		}
+		if err := sound(whole); err != nil {
 			return nil, err
 		}
 		list = append(list, b)
@@ -49,6 +65,13 @@ func fits(b batch.Batch, next core.Offset, last, adopted core.LeaderEpoch) error
 	case epoch > adopted:
 		// The answering leader is newer than the one we asked: it must be aligned with first.
 		return fmt.Errorf("batch at offset %d is of leader epoch %d, newer than the adopted epoch %d", base, epoch, adopted)
+	}
+	return nil
+}
+
+func sound(b batch.Batch) error {
+	if !verifyBatchesAgain {
+		return nil
 	}
 	if err := batch.Validate(b); err != nil {
 		return fmt.Errorf("batch at offset %d: %w", b.BaseOffset, err)

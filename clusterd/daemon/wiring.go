@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -131,6 +132,11 @@ func (w *wiring) FollowsUnclean(id core.TopicID) (value, set bool) {
 	}
 	word, set := t.Config[mirror.FollowUncleanSetting]
 	return word == "true", set
+}
+
+func (w *wiring) Compacts(id core.TopicID) bool {
+	t, known := w.cluster.Newest().Topic(id)
+	return known && strings.Contains(t.Config["cleanup.policy"], "compact")
 }
 
 func (w *wiring) Topic(id core.TopicID, name string) mirror.LocalTopic {

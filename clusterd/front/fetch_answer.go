@@ -1,10 +1,13 @@
 package front
 
 import (
+	"sort"
+
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
+	"lockstep/journal"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -202,9 +205,18 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 	}
 	if until == partition.PositionLSO {
 		for _, t := range view.Txns.AbortedIn(from, end) {
+			if t.Marker < end && !endsIn(batches, t.Marker) {
+				continue // its marker was compacted away since the view was taken: what the producer wrote after it would be skipped
+			}
 			out.AbortedTransactions = append(out.AbortedTransactions, messages.FetchResponseAbortedTransaction{ProducerId: t.ProducerID, FirstOffset: int64(t.First)})
 		}
 	}
+}
+
+// endsIn reports whether the batch at an offset is a control batch.
+func endsIn(batches []journal.StoredBatch, marker core.Offset) bool {
+	i := sort.Search(len(batches), func(i int) bool { return batches[i].Last >= marker })
+	return i < len(batches) && batches[i].Base == marker && isControl(batches[i].Bytes)
 }
 
 // coming is what position will be once everything that was acknowledged is shown.
@@ -234,6 +246,9 @@ func position(v partition.View, until partition.Position) core.Offset {
 		panic("front: unknown position")
 	}
 }
+
+// isControl looks at the attributes of a batch header.
+func isControl(b []byte) bool { return len(b) > 22 && b[22]&0x20 != 0 }
 
 // isZstd looks at the compression bits of a batch header.
 func isZstd(b []byte) bool { return len(b) > 22 && b[22]&7 == 4 }

@@ -63,7 +63,7 @@ func (f *fetcher) receivedPartition(c *cursor, q askedFor, part fetchedPartition
 		c.retryAlignment(now, epochPace)
 		return
 	}
-	list, err := shipped.Verify(part.records, q.offset, c.last, q.epoch)
+	list, err := shipped.Verify(part.records, q.offset, c.last, q.epoch, false)
 	if err != nil {
 		c.corrupt++
 		f.home().site.world.found("I60", "%s: the source's answer for %s is no continuation of our log: %v", f.home().site.id, c.id, err)

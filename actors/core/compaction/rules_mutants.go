@@ -5,8 +5,8 @@ package compaction
 import "lockstep/actors/core/rules"
 
 var (
-	abortedHidesNothing     = rules.Kept("R01 abortedHidesNothing")
-	markersOutliveTheirData = rules.Kept("R02 markersOutliveTheirData")
-	tombstonesStay          = rules.Kept("R04 tombstonesStay")
-	producersKeepAShell     = rules.Kept("T06 producersKeepAShell")
+	abortedHidesNothing     = rules.Kept("F52 abortedHidesNothing")
+	markersOutliveTheirData = rules.Kept("F52 markersOutliveTheirData")
+	tombstonesStay          = rules.Kept("F52 tombstonesStay")
+	producersKeepAShell     = rules.Kept("T6 producersKeepAShell")
 )

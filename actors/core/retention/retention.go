@@ -36,11 +36,13 @@ type Log struct {
 	segments []segment
 	bytes    int64
 	next     core.Offset
+	roll     core.Offset
 }
 
 type segment struct {
+	begin core.Offset
 	next  core.Offset // exclusive
-	first int64       // largest timestamp of its first batch
+	first int64       // largest timestamp of its first batch that has one
 	max   int64
 	bytes int64
 }
@@ -54,18 +56,27 @@ func (l *Log) Next() core.Offset { return l.next }
 // Bytes is the size of all that was added and has not gone.
 func (l *Log) Bytes() int64 { return l.bytes }
 
+// RollAt makes a segment begin at an offset: compaction has looked at what lies below.
+func (l *Log) RollAt(at core.Offset) { l.roll = at }
+
 // Add takes the next batch. What truncation may cut must not be added.
 func (l *Log) Add(b Batch, r Rules) {
 	if n := len(l.segments); n == 0 || l.rolls(l.segments[n-1], b, r) {
-		l.segments = append(l.segments, segment{first: b.MaxTimestamp, max: b.MaxTimestamp})
+		l.segments = append(l.segments, segment{begin: b.Base, first: b.MaxTimestamp, max: b.MaxTimestamp})
 	}
 	s := &l.segments[len(l.segments)-1]
+	if s.first < 0 {
+		s.first = b.MaxTimestamp
+	}
 	s.next, s.max, s.bytes = b.Last+1, max(s.max, b.MaxTimestamp), s.bytes+b.Bytes
 	l.next, l.bytes = b.Last+1, l.bytes+b.Bytes
 }
 
 // rolls reports whether a batch begins a segment: as in Kafka, time is counted by timestamps.
 func (l *Log) rolls(s segment, b Batch, r Rules) bool {
+	if s.begin < l.roll && b.Base >= l.roll {
+		return true
+	}
 	if s.bytes < l.bytes/mostSegments {
 		return false
 	}

@@ -1,0 +1,303 @@
+package broker
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/compaction"
+	"lockstep/actors/core/image"
+	"lockstep/actors/core/partition"
+	"lockstep/actors/core/retention"
+	"lockstep/actors/shell"
+	"lockstep/protocol/batch"
+)
+
+const (
+	// compactionRead is how much of a log is read at once, and written before the disk has confirmed it.
+	compactionRead = 1 << 20
+	// compactionRest is the least that log.cleaner.backoff.ms comes to.
+	compactionRest = 10 * time.Millisecond
+)
+
+// compactor compacts the logs of all replicas of a broker, leaders and followers, as their topics' cleanup.policy says. What it
+// knows belongs to the goroutine of its inbox, and can be found again.
+type compactor struct {
+	broker  *Broker
+	inbox   *shell.Inbox[struct{}]
+	logs    map[core.PartitionID]*cleanedLog
+	stopped chan struct{}
+}
+
+func newCompactor(b *Broker) *compactor {
+	c := &compactor{broker: b, logs: map[core.PartitionID]*cleanedLog{}, stopped: make(chan struct{})}
+	c.inbox = shell.SpawnInbox(b.cluster.system, "compaction/"+b.name(), func(struct{}) { c.look() })
+	return c
+}
+
+func (c *compactor) wake() {
+	cluster := c.broker.cluster
+	rest := max(time.Duration(c.number("log.cleaner.backoff.ms"))*time.Millisecond, compactionRest)
+	cluster.system.Clock.Wake(cluster.Now().Mono+int64(rest), func() { c.inbox.Post(struct{}{}) })
+}
+
+// number is a setting of the broker, as it is now.
+func (c *compactor) number(name string) int64 {
+	n, err := strconv.ParseInt(c.broker.Layers(c.broker.Image(), nil).Effective(name), 10, 64)
+	if err != nil {
+		panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
+	}
+	return n
+}
+
+// look goes through all replicas. The brokers of a process take turns: they have one budget of memory together.
+func (c *compactor) look() {
+	turn := c.broker.cluster.compacting
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-c.stopped:
+		return
+	}
+	replicas := c.broker.Replicas()
+	kept := make(map[core.PartitionID]*cleanedLog, len(c.logs))
+	for _, r := range replicas {
+		for c.due(r) && c.running() {
+		}
+		if log := c.logs[r.id]; log != nil {
+			kept[r.id] = log
+		}
+	}
+	c.logs = kept
+	c.wake()
+}
+
+func (c *compactor) running() bool {
+	select {
+	case <-c.stopped:
+		return false
+	default:
+		return true
+	}
+}
+
+// due makes one pass over a log if it is time to. It returns true when the next one may be due already: there was more
+// than the keys of one pass.
+func (c *compactor) due(r *Replica) (again bool) {
+	cluster := c.broker.cluster
+	img, v := c.broker.Image(), r.View()
+	topic, known := img.Topic(r.id.Topic)
+	if !known || v.Leader == core.NoReplica || v.Role == partition.Stopping || v.Fence != 0 {
+		return false
+	}
+	rules, compacts := c.rules(img, topic)
+	if !compacts {
+		delete(c.logs, r.id)
+		return false
+	}
+	leader, ok := cluster.Leader(r.id)
+	if !ok {
+		return false
+	}
+	limit := min(v.HW, v.LSO, c.floors(leader, img.Sync[r.id.Topic].Gates))
+	log := c.logs[r.id].current(r, v)
+	c.logs[r.id] = log
+	if err := r.look(&log.log, v.HW, rules.segments); err != nil {
+		cluster.system.Logger.Warn("compaction cannot look at a log", "replica", string(r.stream), "err", err)
+		return false
+	}
+	now := cluster.Now().Wall
+	to, dirty := log.log.Dirty(v.Cleaned, rules.lag, now, limit)
+	remove := c.everybodyHas(r.id, max(to, v.Cleaned)) && limit >= v.Cleaned
+	// Tombstones go some at a time: a pass reads the whole log.
+	if waits := v.Horizon; !dirty && (waits < 0 || now < waits || now-waits < rules.retention/8 || !remove) {
+		return false
+	}
+	return c.pass(r, topic.Name, max(to, v.Cleaned), compaction.Pass{Now: now, Retention: rules.retention, Remove: remove}, dirty)
+}
+
+// floors is what compaction stays below for those who copy from this cluster: a mirror that is registered here gets every
+// record that it owes an ack for, and every tombstone.
+func (c *compactor) floors(leader *Replica, registered []image.Gate) core.Offset {
+	v := leader.View()
+	if !v.IsLeader {
+		return core.Unknown
+	}
+	if !compactionWaitsForMirrors {
+		return v.HW
+	}
+	return held(leader.Gates(), registered, v)
+}
+
+// everybodyHas reports whether every replica that the partition is assigned to has a log up to there. One that is behind
+// holds what a tombstone deleted, or the beginning of a transaction, and would not hear that it is over.
+func (c *compactor) everybodyHas(id core.PartitionID, to core.Offset) bool {
+	cluster := c.broker.cluster
+	p, known := cluster.Newest().Partition(id)
+	if !known {
+		return false
+	}
+	for _, at := range p.Replicas {
+		if r, ok := cluster.replica(at, id); (!ok || r.View().LEO < to) && tombstonesWaitForReplicas {
+			return false
+		}
+	}
+	return true
+}
+
+// pass makes one pass up to to, exclusive. It returns true if it came to an end before, because there were too many keys.
+func (c *compactor) pass(r *Replica, name string, to core.Offset, p compaction.Pass, dirty bool) (again bool) {
+	log := c.broker.cluster.system.Logger.With("topic", name, "replica", string(r.stream))
+	prepared, ok := c.ask(r, func(ref core.RequestID) partition.Command { return partition.PrepareCleaning{Ref: ref} }).(partition.CleaningPrepared)
+	if !ok || !prepared.OK {
+		return false
+	}
+	p.Newest, p.Aborted = prepared.Newest, prepared.Aborted
+	end := min(to, prepared.Limit)
+	keys := compaction.NewKeys(p, c.number("log.cleaner.dedupe.buffer.size"))
+	if dirty {
+		full := false
+		err := c.walk(r, max(prepared.Cleaned, prepared.LogStart), end, func(b batch.Batch) bool {
+			if !keys.Add(b) {
+				end, full = core.Offset(b.BaseOffset), true
+			}
+			return !full
+		})
+		if err != nil {
+			log.Warn("compaction cannot read a log", "err", err)
+			return false
+		}
+		again = full
+	}
+	cleaner := compaction.NewCleaner(p, keys)
+	w := writer{compactor: c, replica: r, pass: prepared.Pass}
+	err := c.walk(r, prepared.LogStart, end, func(b batch.Batch) bool {
+		w.add(cleaner.Clean(b))
+		return w.why == ""
+	})
+	if err == nil && w.why == "" {
+		w.list = append(w.list, cleaner.End()...)
+		w.flush(partition.CleanBatches{Done: true, To: end, Horizon: cleaner.Horizon()})
+	}
+	r.passes.Add(1)
+	switch {
+	case err != nil:
+		log.Warn("compaction cannot read a log", "err", err)
+		return false
+	case w.why != "":
+		log.Info("a pass of compaction was given up", "reason", w.why)
+		return false
+	}
+	log.Info("a log was compacted", "to", int64(end), "keys", keys.Len(), "batches", w.batches, "bytes", w.written)
+	return again
+}
+
+// ask waits for the answer of a replica; one that goes away answers, too.
+func (c *compactor) ask(r *Replica, build func(core.RequestID) partition.Command) any {
+	answer := make(chan any, 1)
+	r.Ask(build, func(a any) { answer <- a })
+	return <-answer
+}
+
+// walk visits the batches of a log from the one that has from on that end below to, until visit returns false.
+func (c *compactor) walk(r *Replica, from, to core.Offset, visit func(batch.Batch) bool) error {
+	for from < to && c.running() {
+		stored, err := r.store.ReadBatches(r.stream, from, compactionRead)
+		if err != nil || len(stored) == 0 {
+			return err
+		}
+		for _, s := range stored {
+			if s.Last >= to {
+				return nil
+			}
+			b, _, err := batch.Parse(s.Bytes)
+			if err != nil {
+				return err
+			}
+			if !visit(b) {
+				return nil
+			}
+			from = s.Last + 1
+		}
+	}
+	return nil
+}
+
+// writer hands the batches of a pass to the replica, some at a time, and waits for the disk.
+type writer struct {
+	compactor *compactor
+	replica   *Replica
+	pass      core.RequestID
+	list      []batch.Batch
+	size      int
+	why       string // the pass is over
+
+	batches, written int
+}
+
+func (w *writer) add(list []batch.Batch) {
+	for _, b := range list {
+		w.list = append(w.list, b)
+		w.size += len(b.Bytes)
+	}
+	if w.size >= compactionRead || len(w.list) >= extentsAtOnce {
+		w.flush(partition.CleanBatches{})
+	}
+}
+
+func (w *writer) flush(c partition.CleanBatches) {
+	if !w.compactor.running() {
+		w.why = "the broker stops"
+		return
+	}
+	if err := w.replica.store.Admit(); err != nil {
+		w.why = err.Error() // what is written again takes room before it gives room back
+		return
+	}
+	c.Pass, c.Batches = w.pass, w.list
+	answer := w.compactor.ask(w.replica, func(ref core.RequestID) partition.Command {
+		c.Ref = ref
+		return c
+	})
+	done, ok := answer.(partition.BatchesCleaned)
+	switch {
+	case !ok:
+		w.why = "the replica has stopped"
+	case !done.OK:
+		w.why = done.Text
+	}
+	w.batches += len(w.list)
+	w.written += w.size
+	w.list, w.size = nil, 0
+}
+
+// compactionRules are the settings of a topic that is compacted.
+type compactionRules struct {
+	segments  retention.Rules
+	lag       retention.Lag
+	retention int64 // delete.retention.ms
+}
+
+func (c *compactor) rules(img *image.Image, t *image.Topic) (rules compactionRules, compacts bool) {
+	value := c.broker.Layers(img, t).Effective
+	if !strings.Contains(value("cleanup.policy"), "compact") {
+		return rules, false
+	}
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(value(name), 10, 64)
+		if err != nil {
+			panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
+		}
+		return n
+	}
+	ratio, err := strconv.ParseFloat(value("min.cleanable.dirty.ratio"), 64)
+	if err != nil {
+		panic("broker: min.cleanable.dirty.ratio is not a number: " + err.Error())
+	}
+	return compactionRules{
+		segments:  retention.Rules{Ms: -1, Bytes: -1, SegmentMs: number("segment.ms"), SegmentBytes: number("segment.bytes")},
+		lag:       retention.Lag{LeastMs: number("min.compaction.lag.ms"), MostMs: number("max.compaction.lag.ms"), Ratio: ratio},
+		retention: number("delete.retention.ms"),
+	}, true
+}

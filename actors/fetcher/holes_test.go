@@ -1,0 +1,65 @@
+package fetcher
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"lockstep/actors/core"
+	"lockstep/protocol/batch"
+)
+
+func compactedBatch(base, last int64, epoch int32, offsets ...int64) batch.Batch {
+	records := make([]batch.Record, last-base+1)
+	whole := batch.Build(batch.Batch{BaseOffset: base, LeaderEpoch: epoch, ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1}, records)
+	some, err := whole.Keeping(func(r batch.Record) bool { return slices.Contains(offsets, r.Offset) }, -1)
+	if err != nil {
+		panic(err)
+	}
+	return some
+}
+
+// What compaction has left of a source's log: holes inside of batches and empty batches of ours, holes between batches of
+// Kafka's, which our log has empty batches for.
+func TestACompactedLogIsAContinuation(t *testing.T) {
+	nothing := batch.Nothing(0, 9, 4)
+	broken := batch.Nothing(0, 9, 4)
+	broken.Bytes = slices.Clone(broken.Bytes)
+	broken.Bytes[17]++
+	for name, c := range map[string]struct {
+		batches []batch.Batch
+		next    core.Offset
+		last    core.LeaderEpoch
+		holes   bool
+		want    string // base-last/epoch; empty: refused
+	}{
+		"holes inside of a batch":        {[]batch.Batch{compactedBatch(5, 9, 4, 6, 8)}, 5, 4, false, "5-9/4 "},
+		"an empty batch":                 {[]batch.Batch{nothing, compactedBatch(10, 11, 5, 11)}, 0, core.NoEpoch, false, "0-9/4 10-11/5 "},
+		"the rest of an empty batch":     {[]batch.Batch{nothing}, 7, 4, false, "7-9/4 "},
+		"one that ends before":           {[]batch.Batch{nothing}, 10, 4, false, ""},
+		"the rest of a broken one":       {[]batch.Batch{broken}, 7, 4, false, ""},
+		"the rest of a batch of records": {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 7, 4, false, ""},
+		"a hole between batches":         {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 3, 4, false, ""},
+		"one that Kafka leaves":          {[]batch.Batch{compactedBatch(5, 9, 4, 8), compactedBatch(12, 12, 6, 12)}, 3, 4, true, "3-4/4 5-9/4 10-11/6 12-12/6 "},
+		"at the begin of its log":        {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 0, core.NoEpoch, true, "0-4/4 5-9/4 "},
+		"which is no way back":           {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 6, 4, true, ""},
+		"nor to an older epoch":          {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 3, 5, true, ""},
+		"a hole without measure":         {[]batch.Batch{compactedBatch(1<<40, 1<<40, 4)}, 3, 4, true, ""},
+	} {
+		var records []byte
+		for _, b := range c.batches {
+			records = append(records, b.Bytes...)
+		}
+		list, err := Verify(records, c.next, c.last, 9, c.holes)
+		got := ""
+		for _, b := range list {
+			if batch.Validate(b) != nil {
+				t.Errorf("%s: %v", name, batch.Validate(b))
+			}
+			got += fmt.Sprintf("%d-%d/%d ", b.BaseOffset, b.LastOffset(), b.LeaderEpoch)
+		}
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+}
