@@ -168,12 +168,26 @@ func (b *Broker) drop(id core.PartitionID) {
 		forget()
 		return
 	}
+	b.retiring[id] = nil
 	b.stopping.Add(1) // what still speaks of the lost volume must have ended when it is opened again
 	b.mu.Unlock()
+	b.finish(id, r, forget)
+}
+
+// finish closes a replica that b.retiring lists and b.replicas does not. A drop that comes meanwhile waits for it: an actor
+// that has not reached its close yet would write to streams that are gone.
+func (b *Broker) finish(id core.PartitionID, r *Replica, then func()) {
 	r.close(func() {
 		r.tail.close()
+		b.mu.Lock()
+		waiting := b.retiring[id]
+		delete(b.retiring, id)
+		b.mu.Unlock()
 		b.stopping.Done()
-		forget()
+		for _, forget := range waiting {
+			forget()
+		}
+		then()
 	})
 }
 

@@ -19,10 +19,13 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 		return
 	}
 	b.mu.Lock()
-	b.stopping.Add(1)
 	b.running = false
 	replicas := b.replicas
 	b.replicas = map[core.PartitionID]*Replica{}
+	b.stopping.Add(len(replicas) + 1)
+	for id := range replicas {
+		b.retiring[id] = nil
+	}
 	b.mu.Unlock()
 	left := atomic.Int64{}
 	left.Store(int64(len(replicas)) + 1)
@@ -32,11 +35,8 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 			b.stopping.Done()
 		}
 	}
-	for _, r := range replicas {
-		r.close(func() {
-			r.tail.close()
-			closed()
-		})
+	for id, r := range replicas {
+		b.finish(id, r, closed)
 	}
 	closed()
 }

@@ -68,18 +68,7 @@ func (b *Broker) retire(id core.PartitionID, closed func(back func())) {
 	b.barred[id] = r.sentEpoch + 1
 	r.telling.Unlock()
 	b.mu.Unlock()
-	r.close(func() {
-		r.tail.close()
-		b.mu.Lock()
-		waiting := b.retiring[id]
-		delete(b.retiring, id)
-		b.mu.Unlock()
-		b.stopping.Done()
-		for _, forget := range waiting {
-			forget()
-		}
-		closed(func() { b.back(id) })
-	})
+	b.finish(id, r, func() { closed(func() { b.back(id) }) })
 }
 
 // back lets a retired replica be made again, if it is still assigned.

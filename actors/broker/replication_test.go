@@ -11,6 +11,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
+	"lockstep/journal"
 	"lockstep/journal/memory"
 	"lockstep/protocol/perr"
 )
@@ -165,6 +166,43 @@ func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
 	r.eventually("a replica on the volume that came back", func() bool { return b.ensure(id) != nil })
 	if len(r.exits) != 0 {
 		t.Fatal("process exit:", <-r.exits)
+	}
+}
+
+// TestADropWaitsForTheReplicaThatIsBeingClosed: an actor that had not come to its close yet wrote to streams that a second
+// drop, or one of a stopped broker, had removed (testkit sim, I26 of seed 0x1fff6c7290d0188d).
+func TestADropWaitsForTheReplicaThatIsBeingClosed(t *testing.T) {
+	for name, first := range map[string]func(*rig, *Broker, core.PartitionID){
+		"dropped before":     func(_ *rig, b *Broker, id core.PartitionID) { b.drop(id) },
+		"its broker stopped": func(r *rig, b *Broker, _ core.PartitionID) { r.StopBroker(b.ID(), func(any) {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := memoryRig(t, 3)
+			id := r.create("orders")
+			leader := r.leader(id)
+			r.mustAck(leader, "before")
+			b, _ := r.Broker(leader.Broker())
+			store, stream := r.memory(b.ID()), journal.Stream(identity(id, b))
+			stuck, release := make(chan struct{}), make(chan struct{})
+			leader.Ask(func(ref core.RequestID) partition.Command {
+				return partition.ParkFetch{Ref: ref, Until: partition.PositionLEO, Beyond: 0}
+			}, func(any) { close(stuck); <-release })
+			<-stuck
+			first(r, b, id)
+			b.drop(id)
+			behind := make(chan struct{})
+			store.Drop("partition/other", func(journal.Seq, error) { close(behind) })
+			<-behind
+			if names, err := store.Streams(string(stream)); err != nil || len(names) != 1 {
+				t.Errorf("with its actor alive the stream is gone: %v, %v", names, err)
+			}
+			close(release)
+			r.eventually("both are done once the actor is", func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return b.dropping[id] == 0
+			})
+		})
 	}
 }
 

@@ -144,10 +144,20 @@ func (b *broker) drop(id core.PartitionID) {
 		forget()
 		return
 	}
+	b.finish(id, r, forget)
+}
+
+func (b *broker) finish(id core.PartitionID, r *replica, then func()) {
+	b.retiring[id] = nil
 	b.stops++
 	r.close(func() {
+		waiting := b.retiring[id]
+		delete(b.retiring, id)
 		b.stops--
-		forget()
+		for _, forget := range waiting {
+			forget()
+		}
+		then()
 	})
 }
 
@@ -194,7 +204,7 @@ func (b *broker) stop(done func()) {
 		}
 	}
 	for _, id := range sortedPartitions(list) {
-		list[id].close(closed)
+		b.finish(id, list[id], closed)
 	}
 	closed()
 }

@@ -48,18 +48,8 @@ func (b *broker) retire(id core.PartitionID, closed func(back func())) {
 	}
 	delete(b.replicas, id)
 	b.dropping[id]++
-	b.retiring[id] = nil
-	b.stops++
 	b.barred[id] = r.sentEpoch + 1
-	r.close(func() {
-		waiting := b.retiring[id]
-		delete(b.retiring, id)
-		b.stops--
-		for _, forget := range waiting {
-			forget()
-		}
-		closed(func() { b.back(id) })
-	})
+	b.finish(id, r, func() { closed(func() { b.back(id) }) })
 }
 
 // back lets a replica be made again, if it is still assigned.
