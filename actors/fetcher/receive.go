@@ -230,7 +230,7 @@ func (f *fetcher) receiveCheck(m checked, now time.Time) {
 		c.cut, c.begins, c.source = r.cut(), r.begins, r.source
 		f.ask(c, func(ref core.RequestID) partition.Command {
 			return partition.AdoptSource{Ref: ref, Session: c.Session, SourceEpoch: r.epoch, SourceIncarnation: r.source,
-				EndEpoch: r.endEpoch, EndOffset: r.endOffset, Differs: r.differs, OfLEO: r.next, KnowsLEO: true, SourceStart: r.start,
+				EndEpoch: r.endEpoch, EndOffset: r.endOffset, Differs: r.differs, OfLEO: r.next, OfEpoch: partition.NewestEpoch(r.epochs), KnowsLEO: true, SourceStart: r.start,
 				LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: f.followsUnclean(c), Accept: c.Accept}
 		}, now)
 	}

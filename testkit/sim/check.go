@@ -15,6 +15,7 @@ type question struct {
 	next    core.Offset
 	adopted core.LeaderEpoch
 	hw      core.Offset
+	newest  core.LeaderEpoch
 }
 
 func (f *fetcher) startCheck(now int64) {
@@ -43,7 +44,7 @@ func (f *fetcher) startCheck(now int64) {
 		if c.agreed != core.NoEpoch {
 			c.last = c.agreed
 		}
-		list = append(list, question{id, c.attempt, c.sourceEpoch, c.last, v.LEO, v.Adopted, v.HW})
+		list = append(list, question{id, c.attempt, c.sourceEpoch, c.last, v.LEO, v.Adopted, v.HW, partition.NewestEpoch(v.Epochs)})
 	}
 	if len(list) == 0 {
 		return
@@ -109,7 +110,7 @@ func (f *fetcher) checked(list []question, answer any, err error) {
 		c.beforeCut = beforeCut{hw: q.hw, clean: r.stated && r.unclean <= q.adopted}
 		c.source = r.source
 		f.ask(c, func(ref core.RequestID) partition.Command {
-			return partition.AdoptSource{Ref: ref, Session: c.session, SourceEpoch: q.epoch, SourceIncarnation: r.source, EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: q.next, KnowsLEO: true,
+			return partition.AdoptSource{Ref: ref, Session: c.session, SourceEpoch: q.epoch, SourceIncarnation: r.source, EndEpoch: r.endEpoch, EndOffset: r.endOffset, OfLEO: q.next, OfEpoch: q.newest, KnowsLEO: true,
 				SourceStart: r.start, LastUnclean: r.unclean, Stated: r.stated, FollowUnclean: c.followUnclean}
 		}, now)
 	}

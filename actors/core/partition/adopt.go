@@ -22,7 +22,7 @@ func (d *decision) adopt(c AdoptSource) {
 	case c.SourceEpoch > s.epoch-epochStride && raiseEpochAboveSource:
 		d.answerMirror(c.Ref, MirrorEpochTooLow, fmt.Sprintf("leader epoch %d must be raised above source epoch %d", s.epoch, c.SourceEpoch))
 		return
-	case c.KnowsLEO && c.OfLEO != s.leo && askAboutWholeLog:
+	case c.KnowsLEO && (c.OfLEO != s.leo || c.OfEpoch != NewestEpoch(s.epochs)) && askAboutWholeLog:
 		// The question was about less than we hold: what a follower had appended when it became the leader may
 		// not have been on disk, so its view did not show it. This answer is late: the next question is about all.
 		d.late(d.mirrorAnswer(c.Ref, MirrorAgain, ""))
@@ -124,6 +124,14 @@ func (s *State) commonEnd(c AdoptSource) (to core.Offset, final bool) {
 	}
 	_, end := endOf(s.epochs, s.leo, c.EndEpoch)
 	return min(end, max(c.EndOffset, 0)), true
+}
+
+// NewestEpoch is the last epoch of a history, NoEpoch of an empty one.
+func NewestEpoch(epochs []EpochStart) core.LeaderEpoch {
+	if len(epochs) == 0 {
+		return core.NoEpoch
+	}
+	return epochs[len(epochs)-1].Epoch
 }
 
 func (s *State) newestAtOrBelow(epoch core.LeaderEpoch) core.LeaderEpoch {

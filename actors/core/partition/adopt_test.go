@@ -194,11 +194,16 @@ func TestAnUnknownEpochIsAskedAboutAgain(t *testing.T) {
 // A follower that becomes the leader on a slow disk holds more than its view shows. What the source says of that
 // view is no reason to part from it.
 func TestAQuestionAboutLessThanWeHoldIsAskedAgain(t *testing.T) { // R3
-	b := mirrored(t, 3, 6).do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: core.NoEpoch, OfLEO: 0, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
+	b := mirrored(t, 3, 6).do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: core.NoEpoch, OfLEO: 0, OfEpoch: core.NoEpoch, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
 	if a := b.answer(); a.Outcome != MirrorAgain || a.LastEpoch != 6 || a.LEO != 2 || b.s.leo != 2 {
 		t.Fatalf("%+v, LEO %d", a, b.s.leo)
 	}
-	b.do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: 6, EndOffset: 2, OfLEO: 2, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
+	// Cut and filled again while the source was asked: the log ends where it ended, and is another one.
+	b.do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: 3, EndOffset: 1, OfLEO: 2, OfEpoch: 3, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
+	if a := b.answer(); a.Outcome != MirrorAgain || a.LastEpoch != 6 || b.s.leo != 2 {
+		t.Fatalf("%+v, LEO %d", a, b.s.leo)
+	}
+	b.do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: 6, EndOffset: 2, OfLEO: 2, OfEpoch: 6, KnowsLEO: true, LastUnclean: core.NoEpoch, Stated: true})
 	if a := b.answer(); a.Outcome != MirrorOK || a.Adopted != 9 || b.s.leo != 2 {
 		t.Fatalf("%+v, LEO %d", a, b.s.leo)
 	}

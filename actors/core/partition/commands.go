@@ -145,8 +145,10 @@ type AdoptSource struct {
 	EndOffset         core.Offset      // exclusive
 	Differs           bool             // the source has another record where the common history ends by these
 	SourceStart       core.Offset      // log start of the source: below it we reset (new data incarnation)
-	// OfLEO is where our log ended, as far as it was released, when the source was asked. KnowsLEO: it is stated.
+	// OfLEO is where our log ended and OfEpoch the newest epoch in it, as far as it was released, when the source was
+	// asked. A log that was cut and filled again in between may end where it did. KnowsLEO: they are stated.
 	OfLEO    core.Offset
+	OfEpoch  core.LeaderEpoch
 	KnowsLEO bool
 	// LastUnclean is the source's cumulative lastUncleanEpoch; Stated is false for a plain peer.
 	LastUnclean core.LeaderEpoch
