@@ -229,9 +229,11 @@ type Aligned struct {
 	Behind    bool
 	Tail      core.Offset // the offset from which the leader can push
 	HW        core.Offset
-	// Adopted is the source epoch the leader's mirrored log stands under, NoEpoch if none, and AdoptedIncarnation the
-	// source's that counted it; LogStart is the leader's: a follower whose log ends below it begins anew there.
+	// Adopted is the source epoch the leader has put its mirrored log under in this term, NoEpoch if none yet; Under is the
+	// one it stands under meanwhile, and AdoptedIncarnation the source's that counted it. LogStart is the leader's: a
+	// follower whose log ends below it begins anew there.
 	Adopted            core.LeaderEpoch
+	Under              core.LeaderEpoch
 	AdoptedIncarnation core.Incarnation
 	LogStart           core.Offset
 }

@@ -66,6 +66,9 @@ func (d *decision) aligned(c Aligned) {
 		d.beginAnew(c.LogStart)
 	}
 	d.emit(Joined{Term: c.Term, Tail: c.Tail, Adopted: c.Adopted})
+	if standAsTheLeader {
+		d.standUnder(c.Under, c.AdoptedIncarnation)
+	}
 	d.noteSource(c.Adopted, c.AdoptedIncarnation, core.Unknown)
 	d.learn(c.HW)
 	if d.followStart(c.LogStart) {
@@ -189,14 +192,22 @@ func (d *decision) learn(hw core.Offset) bool {
 	return true
 }
 
+// standUnder takes over what the leader's log stands under, which ours is a prefix of now. It may be a lower epoch than ours:
+// the cut that came with ours was durable here and not at the leader. What we take from it then was not mirrored under our
+// epoch, and under that name it would be held against a source that has it cut.
+func (d *decision) standUnder(epoch core.LeaderEpoch, of core.Incarnation) {
+	s := &d.s
+	if epoch != core.NoEpoch && (epoch != s.adopted || of != s.adoptedOf) {
+		d.emit(SourceEpochAdopted{SourceEpoch: epoch, LEO: s.leo, Incarnation: of})
+	}
+}
+
 // noteSource keeps on a follower what R11 will need if it becomes the leader: the adopted epoch, and how
 // far the source had committed. Another incarnation of the source may have counted the same epoch, or a lower one that an
 // operator accepted.
 func (d *decision) noteSource(adopted core.LeaderEpoch, of core.Incarnation, hw core.Offset) {
 	s := &d.s
-	if adopted != core.NoEpoch && (adopted > s.adopted || of != s.adoptedOf) {
-		d.emit(SourceEpochAdopted{SourceEpoch: adopted, LEO: s.leo, Incarnation: of})
-	}
+	d.standUnder(adopted, of)
 	if hw != core.Unknown && hw > s.sourceHW && adopted != core.NoEpoch {
 		d.emit(SourceHighWatermarkTracked{HW: hw})
 	}

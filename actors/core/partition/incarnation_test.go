@@ -50,7 +50,7 @@ func TestAShorterRunOfTheSameEpochDiverges(t *testing.T) { // R11
 // Whoever becomes the leader after this one knows which run its log stands under.
 func TestAFollowerLearnsTheRunWithTheEpoch(t *testing.T) { // R11
 	b := newBench(t).do(Follow{Epoch: 5, Leader: 2})
-	b.do(Aligned{From: 2, Epoch: 5, Term: 1, LastEpoch: core.NoEpoch, Adopted: 7, AdoptedIncarnation: core.Incarnation{1}})
+	b.do(Aligned{From: 2, Epoch: 5, Term: 1, LastEpoch: core.NoEpoch, Adopted: 7, Under: 7, AdoptedIncarnation: core.Incarnation{1}})
 	if b.s.adopted != 7 || b.s.adoptedOf != (core.Incarnation{1}) {
 		t.Fatalf("aligned under epoch %d of run %s", b.s.adopted, b.s.adoptedOf)
 	}
@@ -61,5 +61,25 @@ func TestAFollowerLearnsTheRunWithTheEpoch(t *testing.T) { // R11
 	b.do(Replicate{From: 2, Epoch: 5, Term: 1, Adopted: 7, AdoptedIncarnation: core.Incarnation{2}, SourceHW: core.Unknown})
 	if b.s.adopted != 7 || b.s.adoptedOf != (core.Incarnation{2}) {
 		t.Fatalf("followed to epoch %d of run %s", b.s.adopted, b.s.adoptedOf)
+	}
+}
+
+// The cut of an adoption was durable at one replica only when the cluster crashed, and one that has the old log leads. What
+// the other takes from it was not mirrored under the epoch it had adopted: when it leads next, the source has it cut again.
+func TestAFollowerStandsUnderWhatItsLeaderStandsUnder(t *testing.T) { // R3, R11
+	b := mirrored(t, 6)
+	if b.s.adopted != 7 {
+		t.Fatalf("adopted %d", b.s.adopted)
+	}
+	b.do(Follow{Epoch: 101, Leader: 2})
+	b.do(Aligned{From: 2, Epoch: 101, Term: 1, LastEpoch: 6, LEO: 1, Behind: true, Tail: 2, Adopted: core.NoEpoch, Under: 6})
+	b.do(Replicate{From: 2, Epoch: 101, Term: 1, Batches: []batch.Batch{record(2).Stamped(1, 6)}, Adopted: core.NoEpoch, SourceHW: core.Unknown})
+	if b.s.leo != 2 {
+		t.Fatalf("LEO %d", b.s.leo)
+	}
+	b.do(Lead{Epoch: 102, Role: Mirroring, Mirror: "dr", Session: 2, Replicas: []core.ReplicaID{1, 2}})
+	b.do(AdoptSource{Session: 2, SourceEpoch: 7, EndEpoch: 6, EndOffset: 1, LastUnclean: core.NoEpoch, Stated: true})
+	if q, ok := effect[QuarantineRange](b); !ok || q.From != 1 {
+		t.Fatalf("the source's cut is not followed: %+v", b.late)
 	}
 }

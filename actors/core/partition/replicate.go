@@ -36,13 +36,21 @@ func (d *decision) startPushing(c JoinLeader) {
 	d.emit(FollowerAligned{Follower: c.From, LEO: c.LEO})
 	d.early(TellReplica{To: c.From, Command: Aligned{
 		From: s.self, Epoch: s.epoch, Term: s.term, LastEpoch: c.LastEpoch, LEO: c.LEO,
-		Behind: c.LEO < s.leo, Tail: s.leo, HW: s.hw, Adopted: s.adoptedHere(), AdoptedIncarnation: s.adoptedOf, LogStart: s.logStart,
+		Behind: c.LEO < s.leo, Tail: s.leo, HW: s.hw, Adopted: s.adoptedHere(), Under: s.under(), AdoptedIncarnation: s.adoptedOf, LogStart: s.logStart,
 	}})
 }
 
 // adoptedHere is the source epoch followers may take this log to stand under.
 func (s *State) adoptedHere() core.LeaderEpoch {
 	if s.role == Mirroring && s.current {
+		return s.adopted
+	}
+	return core.NoEpoch
+}
+
+// under is the source epoch this log stands under, adopted in this term or in one before.
+func (s *State) under() core.LeaderEpoch {
+	if s.role == Mirroring && s.mirroring {
 		return s.adopted
 	}
 	return core.NoEpoch
