@@ -223,6 +223,11 @@ func (d *decision) adoptNow(c AdoptSource, leo core.Offset, rearm bool, reset st
 	if !same || !s.mirroring {
 		d.emit(SourceEpochAdopted{SourceEpoch: c.SourceEpoch, LEO: leo, Incarnation: c.SourceIncarnation})
 	}
+	if c.SourceStart > s.hw && c.SourceStart > s.logStart && c.SourceStart <= s.leo && dropWhatNobodyCompared {
+		// What the source deleted could not be compared. It had committed records there, and ours may be others, which an
+		// election had cut at the source: HW must not come to cover them.
+		d.advanceLogStart(c.SourceStart, ReasonReplicated)
+	}
 	d.emit(TermBegan{Term: s.term + 1, Session: c.Session, Epoch: c.SourceEpoch, LEO: leo, Cut: cut})
 	d.tell(highwater.SourceAdopted{Term: s.term, SourceEpoch: c.SourceEpoch, SourceIncarnation: c.SourceIncarnation, LEO: leo, Truncated: cut})
 	d.realign()

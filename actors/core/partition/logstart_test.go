@@ -268,3 +268,13 @@ func TestEpochsBeginAtTheLogStart(t *testing.T) { // E01
 		t.Fatalf("epochs %v", b.s.epochs)
 	}
 }
+
+// The tail of a leader that lost an election at the source was read past HW there, and what the source wrote in its place was
+// deleted before we asked: nobody can tell that ours is another one, so it goes, too.
+func TestWhatTheSourceDeletedBeforeItWasComparedIsNotCommitted(t *testing.T) { // R8
+	b := mirrored(t, 7, 7, 7)
+	b.do(AdoptSource{Session: 1, SourceEpoch: 9, EndEpoch: 7, EndOffset: 3, SourceStart: 2, LastUnclean: core.NoEpoch, Stated: true})
+	if b.answer().Outcome != MirrorOK || b.s.logStart != 2 || b.s.leo != 3 || b.s.hw != 2 {
+		t.Fatalf("%+v; log from %d to %d, HW %d", b.answer(), b.s.logStart, b.s.leo, b.s.hw)
+	}
+}

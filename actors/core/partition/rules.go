@@ -9,6 +9,7 @@ const (
 	requireAdoptedIncarnation  = true // R3: nor one of a source that was started from a copy since, and counts the same epoch
 	requireCurrentSession      = true // R3, A1: nor one asked in an older session
 	refuseLowerSourceEpoch     = true // R3: a source whose epoch goes back is not our source
+	dropWhatNobodyCompared     = true // R8: records below the source's log start and above our HW are not committed here
 	standAsTheLeader           = true // R3: a follower stands under the source epoch its leader stands under
 	askAboutWholeLog           = true // R3: a divergence check is about the log as it is, not as far as it was released
 	realignFollowersEachTerm   = true // R4, F05: followers truncate too before their LEOs count

@@ -10,6 +10,7 @@ var (
 	requireAdoptedIncarnation  = rules.Kept("R3 requireAdoptedIncarnation")
 	requireCurrentSession      = rules.Kept("R3 requireCurrentSession")
 	refuseLowerSourceEpoch     = rules.Kept("R3 refuseLowerSourceEpoch")
+	dropWhatNobodyCompared     = rules.Kept("R8 dropWhatNobodyCompared")
 	standAsTheLeader           = rules.Kept("R3 standAsTheLeader")
 	askAboutWholeLog           = rules.Kept("R3 askAboutWholeLog")
 	realignFollowersEachTerm   = rules.Kept("R4 realignFollowersEachTerm")
