@@ -16,7 +16,7 @@ func (f *faults) wipe(r *rand.Rand, s *site) {
 		return
 	}
 	b := pick(r, home.brokers)
-	if c := home.controller; !s.spares(b.id) || c.told != c.issued { // partitions that nobody has heard of may be on its disk
+	if c := home.controller; !s.spares(b.id) || c.durable != c.issued { // partitions that nobody has heard of may be on its disk
 		f.done["wipe"]--
 		return
 	}

@@ -336,6 +336,9 @@ func (c *consumer) read(home *process) {
 	if code != perr.None || leader.lost != nil {
 		return
 	}
+	if c.next > r.view.LEO && c.next <= c.load.world.oracle.truth(c.id).goneBelow(c.site.index) {
+		return // it is out of range, and what it would read next was deleted: a copy may begin anew below that
+	}
 	if c.next > r.view.LEO {
 		c.load.world.found("I14", "%s: a consumer of %s has read up to %d, and the leader's log ends at %d", c.site.id, c.id, c.next, r.view.LEO)
 		return
