@@ -2,7 +2,11 @@ package broker
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +14,9 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/highwater"
 	"lockstep/actors/core/partition"
+	"lockstep/journal"
+	"lockstep/journal/quorum"
+	"lockstep/journal/volume"
 	"lockstep/protocol/batch"
 )
 
@@ -27,24 +34,32 @@ func (r *rig) compacts(name string) *Replica {
 	return r.leader(core.PartitionID{Topic: created.Topic.ID})
 }
 
-// put appends one batch of "key=value"; "key" alone is a tombstone.
+// put appends one batch of "key=value" for each; "key" alone is a tombstone.
 func (r *rig) put(leader *Replica, records ...string) {
 	r.t.Helper()
 	for _, text := range records {
-		key, value, alive := strings.Cut(text, "=")
-		one := batch.Record{Timestamp: r.Now().Wall, Key: []byte(key)}
-		if alive {
-			one.Value = []byte(value)
-		}
-		b := batch.Build(batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1}, []batch.Record{one})
-		answer := make(chan any, 1)
-		leader.Ask(func(ref core.RequestID) partition.Command {
-			return partition.AppendBatch{Ref: ref, Batch: b, Acks: -1, Deadline: r.Now().Mono + int64(5*time.Second), Client: "test"}
-		}, func(a any) { answer <- a })
-		if ack, ok := (<-answer).(partition.AckProduce); !ok {
-			r.t.Fatalf("%s: %+v", text, ack)
+		if a := r.putOnce(leader, text); a == nil {
+			r.t.Fatalf("%s is not acknowledged", text)
 		}
 	}
+}
+
+// putOnce returns nil if the record was not acknowledged.
+func (r *rig) putOnce(leader *Replica, text string) *partition.AckProduce {
+	key, value, alive := strings.Cut(text, "=")
+	one := batch.Record{Timestamp: r.Now().Wall, Key: []byte(key)}
+	if alive {
+		one.Value = []byte(value)
+	}
+	b := batch.Build(batch.Batch{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1}, []batch.Record{one})
+	answer := make(chan any, 1)
+	leader.Ask(func(ref core.RequestID) partition.Command {
+		return partition.AppendBatch{Ref: ref, Batch: b, Acks: -1, Deadline: r.Now().Mono + int64(5*time.Second), Client: "test"}
+	}, func(a any) { answer <- a })
+	if ack, ok := (<-answer).(partition.AckProduce); ok {
+		return &ack
+	}
+	return nil
 }
 
 // look has every broker look at its logs once, and waits for it.
@@ -193,4 +208,85 @@ func TestACrashInAPassLosesNothing(t *testing.T) {
 		}
 	}
 	r.becomes(leader, want)
+}
+
+// The space of what was compacted comes back, and what is left is read from a volume that was opened again.
+func TestTheSpaceOfCompactedRecordsComesBack(t *testing.T) {
+	r := &rig{t: t}
+	var cluster atomic.Pointer[Cluster]
+	o := volume.Options{Dir: t.TempDir(), Cluster: "dc1", Broker: 1, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20, Retention: -1, Reserve: 1, Spares: 1,
+		OnSwitch: func(uint64) {
+			if c := cluster.Load(); c != nil {
+				c.Snapshot(1)
+			}
+		}}
+	open := func() *volume.Volume {
+		v, err := volume.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := quorum.Open([]quorum.Member{{ID: 1, Journal: v}}, quorum.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.stores, r.control = []journal.Volume{v}, q
+		r.start()
+		cluster.Store(r.Cluster)
+		return v
+	}
+	v := open()
+	leader := r.compacts("t")
+	id, value := leader.ID(), strings.Repeat("x", 64<<10)
+	for i := range 16 * 8 {
+		r.put(leader, fmt.Sprint("k", i%3, "=", i, value))
+	}
+	r.put(leader, "end=1")
+	size := func() int64 {
+		sizes, err := v.Sizes([]journal.Stream{leader.stream})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sizes[0]
+	}
+	if n := size(); n < 8<<20 {
+		t.Fatalf("%d bytes", n)
+	}
+	want := fmt.Sprintf("125:k2=125%s 126:k0=126%s 127:k1=127%s 128:end=1", value, value, value)
+	r.becomes(leader, want)
+	if n := size(); n > 4*(64<<10) {
+		t.Errorf("%d bytes of batches are left", n)
+	}
+	for range 20 { // into the next segment
+		r.put(leader, "more="+value)
+	}
+	if err := v.Clean(); err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := os.ReadDir(filepath.Join(o.Dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	segments := slices.DeleteFunc(numbers, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".seg") })
+	if len(segments) > 5 {
+		t.Errorf("%d segments of 1 MiB are left", len(segments))
+	}
+	end := func() {
+		c := r.Cluster
+		r.Cluster = nil
+		c.Close()
+	}
+	for _, rebuild := range []bool{false, true} {
+		end()
+		if err := v.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o.Rebuild = rebuild
+		v = open()
+		leader = r.leader(id)
+		if got := r.shown(leader); !strings.HasPrefix(got, want) || leader.View().LEO != 149 {
+			t.Fatalf("opened again, with its index made anew: %v: %.200s", rebuild, got)
+		}
+	}
+	end()
+	v.Abandon()
 }
