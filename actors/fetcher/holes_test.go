@@ -63,3 +63,26 @@ func TestACompactedLogIsAContinuation(t *testing.T) {
 		}
 	}
 }
+
+// R03: a compacted log of Kafka's is copied over its holes, where this cluster's topic is compacted too.
+func TestAPlainSourcesHolesAreFilled(t *testing.T) {
+	r := newRig(t, 1, nil)
+	l := r.home.add(r.id(0), 1)
+	for range 6 {
+		r.peer.produce(0, 1, true)
+	}
+	r.peer.change(func() {
+		log := r.peer.logs[0]
+		log.batches = slices.Delete(log.batches, 1, 3)
+		log.batches = log.batches[1:] // offsets 0 to 2 are gone
+	})
+	r.plainly()
+	r.home.await(t, "a refusal", func() bool { return r.fetchers.Counts().Corrupt > 0 })
+	r.home.change(func() { r.home.compacts = true })
+	r.home.await(t, "the whole copy", func() bool { return len(l.batches) > 0 && l.batches[len(l.batches)-1].LastOffset() == 5 })
+	r.home.change(func() {
+		if len(l.batches) != 4 || !l.batches[0].IsNothing() || l.batches[0].LastOffset() != 2 {
+			t.Errorf("the copy is %+v", l.batches)
+		}
+	})
+}
