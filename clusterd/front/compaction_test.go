@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"lockstep/actors/core"
+	"lockstep/protocol/batch"
 )
 
 // compacting is a cluster that looks through its logs all the time, and makes a segment of each batch.
@@ -274,4 +275,23 @@ func (h *house) topic(name string) core.TopicID {
 		h.t.Fatalf("no topic %s", name)
 	}
 	return t.ID
+}
+
+// R03: a consumer is not answered with what compaction has emptied alone, which some make no step from; a mirror is given it.
+func TestConsumersAreNotGivenEmptyBatches(t *testing.T) {
+	h := compacting(t, 1)
+	h.create("t", 1, 1, compacted())
+	c := h.client()
+	h.put(c, "t", "a=1", "b=1")
+	h.put(c, "t", "a=2")
+	h.put(c, "t", "b=2")
+	end := h.put(c, "t", "end=1")
+	h.becomes("t", end, "2:a=2 3:b=2 4:end=1")
+	for version, want := range map[int16]int64{17: 2, 20: 0} {
+		part := h.fetch(fetchRequest(1, ask{topic: h.topic("t")}), version)[0]
+		b, _, err := batch.Parse(part.Records)
+		if err != nil || part.ErrorCode != 0 || b.BaseOffset != want || b.IsNothing() != (version == 20) {
+			t.Errorf("version %d: %v, batch at %d, want %d", version, err, b.BaseOffset, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"slices"
 	"sort"
 
 	"lockstep/actors/broker"
@@ -8,6 +9,7 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/journal"
+	"lockstep/protocol/batch"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -176,13 +178,13 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 	if room <= 0 && a.bytes > 0 {
 		return // nothing fits; a read would fetch a batch from the disk to throw it away
 	}
-	batches, err := replica.Read(from, below, max(room, 0))
+	batches, deleted, err := a.batches(replica, from, below, max(room, 0))
 	if err != nil {
 		a.front.log.Error("reading a partition failed", "partition", replica.ID().String(), "offset", int64(from), "reason", err.Error())
 		a.refuse(out, perr.KafkaStorageError)
 		return
 	}
-	if len(batches) > 0 && batches[0].Base > from {
+	if deleted {
 		// What was asked for was deleted since the view was taken: records further on are no answer to it.
 		a.refuse(out, perr.OffsetOutOfRange)
 		return
@@ -211,6 +213,40 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 			out.AbortedTransactions = append(out.AbortedTransactions, messages.FetchResponseAbortedTransaction{ProducerId: t.ProducerID, FirstOffset: int64(t.First)})
 		}
 	}
+}
+
+// emptyReads is how often one fetch looks behind what compaction has emptied.
+const emptyReads = 64
+
+// batches reads from an offset on; deleted says that the log begins above it by now. Mirrors are given all there is.
+// Consumers are not given what compaction has emptied, which Kafka's logs do not have either: some make no step from an
+// answer without records. Where nothing follows it is given all the same, for there is no other way to the end.
+func (a *answer) batches(replica *broker.Replica, from, below core.Offset, room int) (list []journal.StoredBatch, deleted bool, err error) {
+	for n := 0; ; n++ {
+		list, err = replica.Read(from, below, room)
+		if err != nil || len(list) == 0 {
+			return list, false, err
+		}
+		if list[0].Base > from && n == 0 {
+			return nil, true, nil
+		}
+		if a.mirror != nil {
+			return list, false, nil
+		}
+		last := list[len(list)-1]
+		if kept := slices.DeleteFunc(list, isNothing); len(kept) > 0 {
+			return kept, false, nil
+		}
+		if last.Last+1 >= below || n == emptyReads {
+			return []journal.StoredBatch{last}, false, nil
+		}
+		from = last.Last + 1
+	}
+}
+
+func isNothing(s journal.StoredBatch) bool {
+	b, _, err := batch.Parse(s.Bytes)
+	return err == nil && b.IsNothing()
 }
 
 // endsIn reports whether the batch at an offset is a control batch.
