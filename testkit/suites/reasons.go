@@ -15,10 +15,7 @@ const (
 	// noOffsetsTopic: to show it would be to show a topic that cannot be read, or reads as empty.
 	noOffsetsTopic = "no topic holds the offsets of groups here (they are in the journal), so none is shown as __consumer_offsets"
 	docker         = "stops a broker by docker compose"
-	atOnce         = "fails with group.initial.rebalance.delay.ms=0, passes with its default"
 	noACLs         = "there are no ACLs, every request of them is answered SECURITY_DISABLED"
-	topicNames     = "broker-wide defaults of topic settings go by the names that topics have for them (retention.ms), not by log.retention.hours"
-	noMetadata     = "there is no feature metadata.version: no record format of KRaft is behind it"
 )
 
 var reasons = []Reason{
@@ -35,28 +32,20 @@ var reasons = []Reason{
 	{Suite: "kafka-go", Test: "TestClientDescribeACLs", Why: noACLs},
 
 	{Suite: "sarama", Test: "TestFuncAdminListConsumerGroupOffsets", Why: docker, NotApplicable: true},
-	{Suite: "sarama", Test: "TestFuncAdminDeleteRecords", Why: "waits for DeleteRecords"},
-	{Suite: "sarama", Test: "TestFuncAdminIncrementalAlterConfigs", Why: "alters log.cleaner.backoff.ms of a broker: brokers have no such setting, and none that can be altered while they run"},
-	{Suite: "sarama", Test: "TestFuncAdminUpdateFeatures", Why: "an unknown feature is refused alone, and the suite wants the whole request to be refused with it; Kafka was not asked"},
 	{Suite: "sarama", Test: "TestFuncIdempotentBufferedSequence", Why: "reads the log of a broker by docker compose", NotApplicable: true},
 	{Suite: "sarama", Test: "TestFuncTxnProduceWithBrokerFailure", Why: docker, NotApplicable: true},
-
-	{Suite: "java-tools", Test: "configs describe broker", Why: topicNames},
-	{Suite: "java-tools", Test: "delete-records", Why: "waits for DeleteRecords"},
-	{Suite: "java-tools", Test: "get-offsets after delete-records", Why: "waits for DeleteRecords"},
-	{Suite: "java-tools", Test: "features describe", Why: noMetadata},
 
 	{Suite: "librdkafka", Test: "0052_msg_timestamps", Why: "writes by Produce of brokers 0.8 and 0.9, which Kafka 4 took away (KIP-896)", NotApplicable: true},
 	{Suite: "librdkafka", Test: "0077_compaction", Why: "has kafka-topics.sh make a topic of segment.bytes=10000, which that tool of Kafka 4 refuses", NotApplicable: true},
 	{Suite: "librdkafka", Test: "0081_admin", Why: noACLs},
-	{Suite: "librdkafka", Test: "0089_max_poll_interval", Why: atOnce},
-	{Suite: "librdkafka", Test: "0118_commit_rebalance", Why: atOnce},
-	{Suite: "librdkafka", Test: "0103_transactions", Why: "waits for DeleteRecords"},
+	{Suite: "librdkafka", Test: "0089_max_poll_interval", Why: "was run with group.initial.rebalance.delay.ms=0; passes with the default, which the suite has now"},
+	{Suite: "librdkafka", Test: "0118_commit_rebalance", Why: "was run with group.initial.rebalance.delay.ms=0; passes with the default, which the suite has now"},
+	{Suite: "librdkafka", Test: "0103_transactions", Why: "was run before there was DeleteRecords; passes since"},
 	{Suite: "librdkafka", Test: "0092_mixed_msgver", Why: "sets message.format.version of a topic, which Kafka 4 took away (KIP-724)", NotApplicable: true},
 	{Suite: "librdkafka", Test: "0109_auto_create_topics", Why: noACLs},
 	{Suite: "librdkafka", Test: "0115_producer_auth", Why: noACLs},
 	{Suite: "librdkafka", Test: "0119_consumer_auth", Why: noACLs},
-	{Suite: "librdkafka-noautocreate", Test: "0107_topic_recreate", Why: "the records of the new topic are all consumed, then the client hangs in its close; the cause is not found, and Kafka was not asked"},
+	{Suite: "librdkafka-noautocreate", Test: "0107_topic_recreate", Why: "hangs in the close of a client that was assigned partitions which no longer are there; on Kafka it does not see the new topic at once and ends there, and hangs in the same place if it is made to wait for it", NotApplicable: true},
 }
 
 // reasonOf is the first that names the test; its Why is "" where there is none.
