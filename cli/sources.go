@@ -44,20 +44,18 @@ func (c *mirrorsCommand) describeSources(ctx context.Context, w io.Writer, cl *a
 		return err
 	}
 	rows := []sourceRow{}
-	t := table{heads: []string{"TOPIC", "STANDING", "ERA", "MIRRORS", "NOTE"}, limits: []int{40, 10, 6, 80, 120}, names: []int{0}, spare: []int{3}}
+	t := sourcesTable()
 	for _, s := range sources {
 		if !c.matches(s.TopicName) {
 			continue
 		}
 		row := sourceRow{Topic: s.TopicName, Standing: s.Standing, Era: s.Era, SuccessorCluster: s.SuccessorCluster, SuccessorMirror: s.SuccessorMirror,
 			SuccessorEra: s.SuccessorEra, Planned: s.Planned, Note: s.Text, IgnoredClaims: s.IgnoredClaims, Registrations: []registrationRow{}}
-		var mirrors []string
 		for _, r := range s.Registrations {
 			row.Registrations = append(row.Registrations, registrationRow{r.ClusterId, r.MirrorName, r.Registered, r.RegistrationEpoch, r.ReleaseNumber, r.Leaving, r.LeaveMs, r.SilentMs, r.HoldsMs})
-			mirrors = append(mirrors, registrationText(r))
 		}
 		rows = append(rows, row)
-		t.add(s.TopicName, s.Standing, number(s.Era), strings.Join(mirrors, ", "), sourceNote(s))
+		addSource(&t, s)
 	}
 	switch {
 	case c.JSON:
@@ -69,6 +67,19 @@ func (c *mirrorsCommand) describeSources(ctx context.Context, w io.Writer, cl *a
 		fmt.Fprintln(w, "No topic of this cluster is mirrored synchronously")
 	}
 	return nil
+}
+
+// sourcesTable shows what a mirror says of itself whole: a remedy without its beginning names no mirror.
+func sourcesTable() table {
+	return table{heads: []string{"TOPIC", "STANDING", "ERA", "MIRRORS", "NOTE"}, limits: []int{40, 10, 6}, names: []int{0}, texts: 2}
+}
+
+func addSource(t *table, s messages.DescribeClusterMirrorsResponseSourceTopic) {
+	var mirrors []string
+	for _, r := range s.Registrations {
+		mirrors = append(mirrors, registrationText(r))
+	}
+	t.add(s.TopicName, s.Standing, number(s.Era), strings.Join(mirrors, ", "), sourceNote(s))
 }
 
 func registrationText(r messages.DescribeClusterMirrorsResponseRegistration) string {

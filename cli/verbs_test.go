@@ -121,6 +121,26 @@ func TestASourceSaysWhoTakesItsWrites(t *testing.T) {
 	}
 }
 
+// What producers wait for, since when, and the remedy stay readable beside a short topic name, and beside a second mirror.
+func TestAMirrorThatHoldsAcksIsNamedWithItsRemedy(t *testing.T) {
+	held := messages.DescribeClusterMirrorsResponseRegistration{ClusterId: "dc2", MirrorName: "dr", Registered: true, HoldsMs: 8300, SilentMs: 8300}
+	other := messages.DescribeClusterMirrorsResponseRegistration{ClusterId: "dc3", MirrorName: "far", Registered: true, HoldsMs: -1, SilentMs: 100}
+	tb := sourcesTable()
+	addSource(&tb, messages.DescribeClusterMirrorsResponseSourceTopic{TopicName: "orders", Standing: "PRIMARY",
+		Registrations: []messages.DescribeClusterMirrorsResponseRegistration{held, other}})
+	var out strings.Builder
+	tb.print(&out)
+	want := "dc2/dr gated, holds acks for 8.3s, silent for 8.3s: repair cluster dc2, or --release-sync --mirror dr (ends zero RPO), dc3/far gated"
+	if got := strings.Join(strings.Fields(out.String()), " "); !strings.HasSuffix(got, want) {
+		t.Errorf("%s", out.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > screen+1 {
+			t.Errorf("%d characters: %q", len(line), line)
+		}
+	}
+}
+
 // --wait says that topics are SYNC; one that is PARTIAL or UNCONFIRMED promises nothing, and is waited for.
 func TestWaitEndsWhereZeroRPOIsConfirmed(t *testing.T) {
 	topic := func(kind int8, phase string, partial, unconfirmed bool) messages.DescribeClusterMirrorsResponseTopic {
