@@ -10,6 +10,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -47,7 +48,7 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 				continue
 			}
 		}
-		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+		out.ErrorCode, out.ErrorMessage = int16(perr.ForVersion(messages.KeyDeleteTopics, r.Version, code)), text(why)
 	}
 	done := countdown(len(gone), func() { f.whenGone(gone, func() { slot.Reply(resp) }) })
 	for i := range resp.Topics {

@@ -10,6 +10,7 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -49,7 +50,7 @@ func (f *Front) deleteRecords(r *kmsg.DeleteRecordsRequest, _ Client, slot *Slot
 			asks = append(asks, func(done func()) {
 				replica.Ask(func(ref core.RequestID) partition.Command {
 					return partition.DeleteRecords{Ref: ref, Before: core.Offset(rp.Offset)}
-				}, func(reply any) { f.deletedRecords(at, replica.ID(), reply, until, done) })
+				}, func(reply any) { f.deletedRecords(at, r.Version, replica.ID(), reply, until, done) })
 			})
 		}
 	}
@@ -75,7 +76,7 @@ func (f *Front) deletesHere(t *image.Topic, index int32) (*broker.Replica, perr.
 }
 
 // deletedRecords runs on the partition actor's goroutine.
-func (f *Front) deletedRecords(at *kmsg.DeleteRecordsResponseTopicPartition, id core.PartitionID, reply any, until time.Time, done func()) {
+func (f *Front) deletedRecords(at *kmsg.DeleteRecordsResponseTopicPartition, version int16, id core.PartitionID, reply any, until time.Time, done func()) {
 	switch e := reply.(type) {
 	case partition.RecordsDeleted:
 		if e.Code == perr.None {
@@ -83,7 +84,7 @@ func (f *Front) deletedRecords(at *kmsg.DeleteRecordsResponseTopicPartition, id 
 			return
 		}
 		f.log.Info("records are not deleted", "partition", id.String(), "code", e.Code.String(), "reason", e.Text)
-		at.ErrorCode = int16(e.Code)
+		at.ErrorCode = int16(perr.ForVersion(messages.KeyDeleteRecords, version, e.Code))
 	case shell.Failed:
 		at.ErrorCode = int16(e.Code)
 	default:

@@ -9,6 +9,7 @@ import (
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -38,7 +39,7 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 			code, why = mirroredRefusal(img, topic)
 		}
 		if code != perr.None {
-			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+			out.ErrorCode, out.ErrorMessage = int16(perr.ForVersion(messages.KeyCreatePartitions, r.Version, code)), text(why)
 			continue
 		}
 		cmd := controller.CreatePartitions{ID: topic.ID, Count: rt.Count, DryRun: r.ValidateOnly}

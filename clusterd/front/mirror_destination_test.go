@@ -199,8 +199,13 @@ func (h *house) readOnly(t *testing.T, id core.TopicID) {
 	}
 	del := kmsg.NewPtrDeleteTopicsRequest()
 	del.TopicNames = []string{"orders-a"}
-	if got := h.raw(1, del, 5).(*kmsg.DeleteTopicsResponse).Topics[0]; perr.Code(got.ErrorCode) != perr.ReadOnlyTopic || got.ErrorMessage == nil {
+	if got := h.raw(1, del, 5).(*kmsg.DeleteTopicsResponse).Topics[0]; perr.Code(got.ErrorCode) != perr.PolicyViolation || got.ErrorMessage == nil {
 		t.Errorf("delete: %s", perr.Code(got.ErrorCode))
+	}
+	grow := kmsg.NewPtrCreatePartitionsRequest()
+	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: "orders-a", Count: 90}}
+	if got := h.raw(1, grow, 3).(*kmsg.CreatePartitionsResponse).Topics[0]; perr.Code(got.ErrorCode) != perr.PolicyViolation || got.ErrorMessage == nil {
+		t.Errorf("more partitions: %s", perr.Code(got.ErrorCode))
 	}
 }
 

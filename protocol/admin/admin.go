@@ -85,6 +85,14 @@ func (c *Client) unanswered(err error) error {
 	if errors.As(err, &network) {
 		return fmt.Errorf("no broker answers at %s: %w; is the cluster running, and is this its Kafka listener?", strings.Join(c.seeds, ","), err)
 	}
+	var ended *kgo.ErrFirstReadEOF
+	if errors.As(err, &ended) { // the client guesses at SASL, which we have not
+		return fmt.Errorf("a broker of %s closed the connection: it may be stopping, see its log; else this is not its Kafka listener", strings.Join(c.seeds, ","))
+	}
+	// The client's error for a first answer that is no frame has no type; it is what any other listener of ours causes.
+	if strings.Contains(err.Error(), "invalid large response size") {
+		return fmt.Errorf("what answers at %s does not speak Kafka: %w; give its Kafka listener", strings.Join(c.seeds, ","), err)
+	}
 	return fmt.Errorf("ask the cluster at %s: %w", strings.Join(c.seeds, ","), err)
 }
 

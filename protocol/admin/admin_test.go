@@ -51,3 +51,41 @@ func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The ports of a cluster are easily mixed up: NATS greets whoever connects.
+func TestAListenerThatIsNotKafkasIsSaidToBeNone(t *testing.T) {
+	for name, row := range map[string]struct{ greeting, want string }{
+		"NATS":    {"INFO {}\r\n", "what answers at ADDRESS does not speak Kafka"},
+		"stopped": {"", "a broker of ADDRESS closed the connection: it may be stopping"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = c.Write([]byte(row.greeting))
+					if row.greeting == "" {
+						_, _ = c.Read(make([]byte, 4))
+						_ = c.(*net.TCPConn).CloseWrite()
+					}
+				}
+			}()
+			cl, err := New([]string{l.Addr().String()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cl.Close()
+			want := strings.ReplaceAll(row.want, "ADDRESS", l.Addr().String())
+			if _, err := cl.List(context.Background()); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

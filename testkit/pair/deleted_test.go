@@ -79,7 +79,7 @@ func TestDeletedRecordsAreDeletedAtMirrors(t *testing.T) {
 	source.mustDeleteRecords(t, "orders", 10)
 	near.awaitLogStart(t, "orders", 10)
 	near.sameLogAs(t, source, "orders", 1)
-	if _, code := near.deleteRecords(t, "orders", 20); code != perr.ReadOnlyTopic {
+	if _, code := near.deleteRecords(t, "orders", 20); code != perr.PolicyViolation {
 		t.Errorf("records are deleted at the mirror: %s", code)
 	}
 
