@@ -249,7 +249,12 @@ func (c *mirrorsCommand) stop(ctx context.Context, w io.Writer, cl *admin.Client
 		fmt.Fprintf(progress, "Stopped mirroring for topics %s in mirror %s\n", done, c.Mirror)
 	}
 	if err == nil && c.Wait {
-		err = c.until(ctx, progress, cl, done, goesOn, stopped)
+		err = c.until(ctx, progress, cl, done, goesOn, func(t messages.DescribeClusterMirrorsResponseTopic) bool {
+			if stopped(t) && ofTopic(t) != "" {
+				fmt.Fprintf(progress, "Warning: topic %s: %s\n", printable(t.TopicName), printable(ofTopic(t)))
+			}
+			return stopped(t)
+		})
 	}
 	return c.ended(ctx, w, cl, "stop", results, err)
 }

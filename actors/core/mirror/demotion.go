@@ -148,7 +148,7 @@ func (s *State) decideBroken(now core.Now, t *topic, partition int32, diverged b
 }
 
 // orphanedRemedy lists the ways out: this copy, the same topic if the source has it again, or the one that has its name.
-const orphanedRemedy = "; the copy here is kept: --stop makes it writable, --recover follows the source if it has the topic again, and to follow another topic of that name delete this one here and --start it"
+const orphanedRemedy = "; the copy here is kept: --stop makes it writable, --recover follows the source if it has the topic again, and to follow another topic of that name --stop this one, delete it here and --start it"
 
 // decideGone keeps the copy of a topic that its source deleted. Nothing is attached in its place by itself: a topic made
 // again under the name is another one (F34).

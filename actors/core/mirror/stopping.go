@@ -62,13 +62,17 @@ func (w *turn) stop() TopicResult {
 	}
 	alive := w.inContact()
 	if alive && warnAliveSource {
-		result.Warning = fmt.Sprintf("cluster %s is reachable and goes on acknowledging writes to %q without this mirror: move the producers now", w.s.source, t.Name)
+		result.Warning = fmt.Sprintf("cluster %s answered a moment ago: if it lives, it goes on acknowledging writes to %q without this mirror: move the producers now", w.s.source, t.Name)
 	}
 	tell := t.Standing && (alive || !skipWithoutContact)
+	untold := t.Standing && !tell
 	w.happen(TopicStopping{Topic: t.Topic, Unregister: tell})
-	if tell {
+	switch {
+	case tell:
 		w.issue(pendingStop)
-	} else {
+	case untold:
+		w.untold()
+	default:
 		w.fence()
 	}
 	return result
@@ -94,11 +98,21 @@ func (w *turn) ungated(c UnregisterAnswered) {
 		}
 	}
 	w.happen(ev)
-	if w.t.step() == StepDrain {
+	switch {
+	case w.t.step() == StepDrain:
 		w.happen(StepDriven{Topic: w.t.Topic, Since: w.now.Mono, Due: w.now.Mono})
 		w.tell()
-		return
+	case !isAnswer(c.Code): // it was not sent, or not decided
+		w.untold()
+	default:
+		w.fence()
 	}
+}
+
+// untold opens the copy of a source that may not have heard. Nobody will tell it later, so its producers wait for a mirror
+// that is no more, and only its own operators can end that.
+func (w *turn) untold() {
+	w.happen(StopDrained{Topic: w.t.Topic, Text: fmt.Sprintf("cluster %s did not answer the stop: where it lives or comes back, its producers may wait for this mirror until --release-sync --mirror %s is run there", w.s.source, w.s.name)})
 	w.fence()
 }
 
@@ -111,7 +125,7 @@ func (w *turn) tickStop() {
 			// Withdrawn for good: delivered after this copy has opened, it would un-gate a source whose
 			// acknowledgements nobody mirrors any more (model W7).
 			w.happen(StopUngated{Topic: t.Topic})
-			w.fence()
+			w.untold()
 		case !oneUnregisterAtStop && w.now.Mono >= t.sendDue:
 			w.send(t.attempt + 1)
 		}

@@ -140,6 +140,9 @@ func TestW9UnregisterOfAStopIsWithdrawn(t *testing.T) {
 	d.phase(Stopped)
 	d.tick(60e9)
 	d.restart()
+	if text := d.describe().ErrorMessage; !strings.Contains(text, "--release-sync --mirror m") {
+		t.Errorf("what its source was not told: %q", text)
+	}
 	if n := len(all[SendUnregister](d.all)); n != 1 {
 		t.Fatalf("%d Unregisters", n)
 	}
@@ -172,6 +175,9 @@ func TestStopWithADeadSourceTellsNobody(t *testing.T) {
 	}
 	d.local(100)
 	d.phase(Stopped)
+	if text := d.describe().ErrorMessage; !strings.Contains(text, "--release-sync --mirror m") {
+		t.Errorf("what its source was not told: %q", text)
+	}
 }
 
 // A source that dies while its end is mirrored does not hold the stop up.
