@@ -12,10 +12,18 @@ import (
 // Paths of the products.
 type Paths struct{ Clusterd, Clusterctl string }
 
-var built bool
+var (
+	mu    sync.Mutex
+	built *Paths // nil: not yet, or removed since
+)
 
-var build = sync.OnceValues(func() (Paths, error) {
-	built = true
+// Build returns the binaries, building them on the first call and on the first one after Remove. Callable from any goroutine.
+func Build() (Paths, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	if built != nil {
+		return *built, nil
+	}
 	root, err := Root()
 	if err != nil {
 		return Paths{}, err
@@ -30,14 +38,13 @@ var build = sync.OnceValues(func() (Paths, error) {
 		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
+			_ = os.RemoveAll(dir)
 			return Paths{}, fmt.Errorf("build %s: %w\n%s", pkg, err, text)
 		}
 	}
+	built = &p
 	return p, nil
-})
-
-// Build returns the binaries, building them on the first call.
-func Build() (Paths, error) { return build() }
+}
 
 // Root is the directory that holds go.mod, found from the working directory upwards.
 func Root() (string, error) {
@@ -57,12 +64,12 @@ func Root() (string, error) {
 	}
 }
 
-// Remove deletes what Build made, if it was called, for the end of a TestMain.
+// Remove deletes what Build made, if it was called: at the end of a TestMain, or of a job that may be followed by another.
 func Remove() {
-	if !built {
-		return
-	}
-	if p, err := build(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(p.Clusterd))
+	mu.Lock()
+	defer mu.Unlock()
+	if built != nil {
+		_ = os.RemoveAll(filepath.Dir(built.Clusterd))
+		built = nil
 	}
 }
