@@ -81,7 +81,7 @@ func (s *State) checkIdentity(c CreateTopic) problem {
 	switch {
 	case taken && !c.ID.IsZero() && c.ID != id:
 		return problem{perr.InconsistentTopicId, fmt.Sprintf(
-			"topic %s exists here with id %s, the source's has id %s: it is another topic; delete or rename it here, or mirror under another name", c.Name, id, c.ID)}
+			"topic %s exists here with id %s, the source's has id %s: it is another topic; delete it here first", c.Name, id, c.ID)}
 	case taken:
 		return problem{perr.TopicAlreadyExists, fmt.Sprintf("topic %s already exists", c.Name)}
 	}

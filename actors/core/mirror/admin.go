@@ -160,7 +160,7 @@ func (s *State) refuseStart(st StartTopic) (perr.Code, string) {
 	case src.Partitions <= 0:
 		return perr.UnknownTopicOrPartition, fmt.Sprintf("the source has no topic %q", src.Name)
 	case local.Exists && local.ID != src.ID:
-		return perr.InconsistentTopicId, fmt.Sprintf("topic %q has id %s here and %s at the source: delete or rename the local one", src.Name, local.ID, src.ID)
+		return perr.InconsistentTopicId, fmt.Sprintf("topic %q has id %s here and %s at the source: delete the local one, after a --stop if a mirror fills it", src.Name, local.ID, src.ID)
 	case local.Exists && local.Mirror != "" && local.Mirror != s.name && local.State != image.MirrorStopped:
 		return perr.TopicAlreadyInClusterMirror, fmt.Sprintf("topic %q belongs to mirror %q: stop it there first", src.Name, local.Mirror)
 	case local.Exists && local.Records > 0:
