@@ -13,8 +13,8 @@ import (
 
 type brokersCommand struct {
 	List  brokersList  `cmd:"" default:"withargs" help:"Show every logical broker and whether it is live."`
-	Stop  brokersStop  `cmd:"" help:"Stop one logical broker: it leaves every ISR, its leaderships move."`
-	Start brokersStart `cmd:"" help:"Start a stopped broker: it re-opens and checks its journal, truncates and rejoins."`
+	Stop  brokersStop  `cmd:"" help:"Stop one logical broker: it leaves every ISR, its leaderships move. Its data directory stays in use; to change that, stop clusterd."`
+	Start brokersStart `cmd:"" help:"Start a stopped broker: it truncates and rejoins. A volume that was lost or refused is opened and checked again."`
 }
 
 type httpAddress struct {
