@@ -72,6 +72,7 @@ type replicaTruth struct {
 	checked core.Offset  // what it shows was compared up to here
 	stated  core.Offset
 	statedE core.LeaderEpoch
+	statedI core.Incarnation
 	weak    int // answers to acks=1 under a gate that are not stamped yet
 }
 

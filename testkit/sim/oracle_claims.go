@@ -29,10 +29,12 @@ func (o *oracle) floorStated(r *replica, e highwater.PublishFloor) {
 			o.world.found("I24", "%s states floor %d of %s in source epoch %d, and its in-sync broker %d ends at %d", s.id, e.Floor, r.id, e.SourceEpoch, broker, end)
 		}
 	}
-	if r.truth.stated != core.Unknown && r.truth.statedE == e.SourceEpoch && e.Floor < r.truth.stated {
+	// A source that moves answers without its incarnation for a moment, and the epoch is adopted again without it.
+	same := r.truth.statedE == e.SourceEpoch && r.truth.statedI == e.SourceIncarnation
+	if r.truth.stated != core.Unknown && same && e.Floor < r.truth.stated {
 		o.world.found("I24", "%s states floor %d of %s after %d, in one source epoch", s.id, e.Floor, r.id, r.truth.stated)
 	}
-	r.truth.stated, r.truth.statedE = e.Floor, e.SourceEpoch
+	r.truth.stated, r.truth.statedE, r.truth.statedI = e.Floor, e.SourceEpoch, e.SourceIncarnation
 }
 
 // claims checks I35 and I44: whatever a destination claims up to T, it has. It runs now and then, and at the
