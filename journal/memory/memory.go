@@ -8,6 +8,7 @@ package memory
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"lockstep/actors/core"
 	"lockstep/journal"
@@ -32,6 +33,7 @@ type Journal struct {
 	next    map[journal.Stream]journal.Seq // last sequence handed out, ahead of what is durable
 	poison  error
 	full    bool
+	latency time.Duration // of each group
 	closed  bool
 	crashed bool
 	writer  sync.WaitGroup
@@ -125,10 +127,13 @@ func (j *Journal) write() {
 		for len(j.queue) == 0 && !j.closed && !j.crashed {
 			j.work.Wait()
 		}
-		ended := j.crashed || (j.closed && len(j.queue) == 0)
+		ended, latency := j.crashed || (j.closed && len(j.queue) == 0), j.latency
 		j.mu.Unlock()
 		if ended {
 			return
+		}
+		if latency > 0 {
+			time.Sleep(latency)
 		}
 		j.Sync()
 	}
@@ -230,6 +235,13 @@ func (j *Journal) Poison(err error) {
 	if j.poison == nil {
 		j.poison = err
 	}
+}
+
+// SetLatency makes a slow disk of it: every group takes that long from now on, unless it was made Manual.
+func (j *Journal) SetLatency(d time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.latency = d
 }
 
 // SetFull puts the journal above or below its high mark.
