@@ -44,11 +44,7 @@ func (c *compactor) wake() {
 
 // number is a setting of the broker, as it is now.
 func (c *compactor) number(name string) int64 {
-	n, err := strconv.ParseInt(c.broker.Layers(c.broker.Image(), nil).Effective(name), 10, 64)
-	if err != nil {
-		panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
-	}
-	return n
+	return c.broker.Layers(c.broker.Image(), nil).Number(name)
 }
 
 // look goes through all replicas. The brokers of a process take turns: they have one budget of memory together.
@@ -280,18 +276,12 @@ type compactionRules struct {
 }
 
 func (c *compactor) rules(img *image.Image, t *image.Topic) (rules compactionRules, compacts bool) {
-	value := c.broker.Layers(img, t).Effective
-	if !strings.Contains(value("cleanup.policy"), "compact") {
+	settings := c.broker.Layers(img, t)
+	if !strings.Contains(settings.Effective("cleanup.policy"), "compact") {
 		return rules, false
 	}
-	number := func(name string) int64 {
-		n, err := strconv.ParseInt(value(name), 10, 64)
-		if err != nil {
-			panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
-		}
-		return n
-	}
-	ratio, err := strconv.ParseFloat(value("min.cleanable.dirty.ratio"), 64)
+	number := settings.Number
+	ratio, err := strconv.ParseFloat(settings.Effective("min.cleanable.dirty.ratio"), 64)
 	if err != nil {
 		panic("broker: min.cleanable.dirty.ratio is not a number: " + err.Error())
 	}

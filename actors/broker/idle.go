@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"strconv"
 	"time"
 
 	"lockstep/actors/core"
@@ -63,9 +62,5 @@ func (p *idleProducers) look() {
 
 // milliseconds is a setting of a broker in ns.
 func milliseconds(l controller.Layers, name string) int64 {
-	ms, err := strconv.ParseInt(l.Effective(name), 10, 64)
-	if err != nil {
-		panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
-	}
-	return ms * int64(time.Millisecond)
+	return l.Number(name) * int64(time.Millisecond)
 }

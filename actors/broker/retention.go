@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -154,13 +153,7 @@ func held(now highwater.PublishGates, registered []image.Gate, v partition.View)
 // rules are the retention of a topic; none where its cleanup.policy does not delete.
 func (c *cleaner) rules(img *image.Image, t *image.Topic) retention.Rules {
 	settings := c.broker.Layers(img, t)
-	number := func(name string) int64 {
-		n, err := strconv.ParseInt(settings.Effective(name), 10, 64)
-		if err != nil {
-			panic("broker: " + name + " is not a number: " + err.Error()) // checked when it was set
-		}
-		return n
-	}
+	number := settings.Number
 	none := retention.Rules{Ms: -1, Bytes: -1}
 	if !strings.Contains(settings.Effective("cleanup.policy"), "delete") {
 		return none

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -76,11 +75,7 @@ func (r *Replica) throttlesOf(leader *Replica) (all []charged) {
 		if !named || !controller.NamesReplica(list, r.id.Index, side.of.id) {
 			continue
 		}
-		rate, err := strconv.ParseInt(side.of.Layers(img, nil).Effective(side.rate), 10, 64)
-		if err != nil {
-			panic("broker: " + side.rate + " is not a number: " + err.Error()) // checked when it was set
-		}
-		all = append(all, charged{side.throttle, rate})
+		all = append(all, charged{side.throttle, side.of.Layers(img, nil).Number(side.rate)})
 	}
 	return all
 }

@@ -42,17 +42,18 @@ func (f *Front) rulesOf(t *image.Topic) topicRules {
 	if r, ok := f.rules.rules[t.ID]; ok && r.topic == t && r.settings == settings {
 		return r
 	}
-	policy := f.topicWord("cleanup.policy", t)
+	found := f.layers(t)
+	policy := found.Effective("cleanup.policy")
 	r := topicRules{
 		topic:      t,
 		settings:   settings,
-		maxBytes:   f.topicNumber("max.message.bytes", t),
+		maxBytes:   found.Number("max.message.bytes"),
 		compacted:  strings.Contains(policy, "compact"),
 		deletes:    strings.Contains(policy, "delete"),
-		appendTime: f.topicWord("message.timestamp.type", t) == "LogAppendTime",
-		before:     f.topicNumber("message.timestamp.before.max.ms", t),
-		after:      f.topicNumber("message.timestamp.after.max.ms", t),
-		weak:       weakAcks[f.topicWord("lockstep.weak.acks", t)],
+		appendTime: found.Effective("message.timestamp.type") == "LogAppendTime",
+		before:     found.Number("message.timestamp.before.max.ms"),
+		after:      found.Number("message.timestamp.after.max.ms"),
+		weak:       weakAcks[found.Effective("lockstep.weak.acks")],
 	}
 	if f.rules.rules == nil || len(f.rules.rules) >= rulesKept {
 		f.rules.rules = map[core.TopicID]topicRules{}

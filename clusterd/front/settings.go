@@ -80,45 +80,11 @@ func (s *setting) settle() {
 	}
 }
 
-// topicNumber is the effective value of a numeric setting of a topic.
-func (f *Front) topicNumber(name string, t *image.Topic) int64 {
-	s, ok := controller.FindSetting(name)
-	if !ok {
-		panic("front: no setting " + name)
-	}
-	n, err := strconv.ParseInt(f.topicSetting(s, t).value, 10, 64)
-	if err != nil {
-		panic("front: " + name + " is not a number: " + err.Error())
-	}
-	return n
-}
-
 // brokerWord is the value of a setting of this broker.
-func (f *Front) brokerWord(name string) string {
-	s, ok := controller.FindSetting(name)
-	if !ok {
-		panic("front: no setting " + name)
-	}
-	return f.brokerSetting(s).value
-}
+func (f *Front) brokerWord(name string) string { return f.layers(nil).Effective(name) }
 
 // brokerNumber is a numeric setting of this broker.
-func (f *Front) brokerNumber(name string) int64 {
-	n, err := strconv.ParseInt(f.brokerWord(name), 10, 64)
-	if err != nil {
-		panic("front: " + name + " is not a number: " + err.Error())
-	}
-	return n
-}
-
-// topicWord is the effective value of a setting of a topic.
-func (f *Front) topicWord(name string, t *image.Topic) string {
-	s, ok := controller.FindSetting(name)
-	if !ok {
-		panic("front: no setting " + name)
-	}
-	return f.topicSetting(s, t).value
-}
+func (f *Front) brokerNumber(name string) int64 { return f.layers(nil).Number(name) }
 
 // autoCreates is auto.create.topics.enable.
 func (f *Front) autoCreates() bool { return f.enabled("auto.create.topics.enable") }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"lockstep/actors/core"
 	"lockstep/journal"
@@ -174,9 +173,7 @@ func index(list []batch.Batch, e core.Entry) []batch.Batch {
 		if err != nil {
 			panic(err)
 		}
-		from := sort.Search(len(list), func(i int) bool { return core.Offset(list[i].LastOffset()) >= e.Base })
-		to := sort.Search(len(list), func(i int) bool { return core.Offset(list[i].LastOffset()) > e.Last })
-		return slices.Concat(list[:from:from], []batch.Batch{b}, list[to:])
+		return slices.Concat(list[:find(list, e.Base)], []batch.Batch{b}, list[find(list, e.Last+1):])
 	case core.IndexTruncate:
 		n := len(list)
 		for n > 0 && core.Offset(list[n-1].LastOffset()) >= e.Base {

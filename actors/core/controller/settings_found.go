@@ -79,6 +79,15 @@ func (l Layers) Effective(name string) string {
 	return v
 }
 
+// Number is Effective of a whole number. Every layer was checked when it was set, so there is one.
+func (l Layers) Number(name string) int64 {
+	n, err := strconv.ParseInt(l.Effective(name), 10, 64)
+	if err != nil {
+		panic("controller: " + name + " is not a number: " + err.Error())
+	}
+	return n
+}
+
 // own is what was found in the unit of s.
 func (s Setting) own(f Found) string {
 	i := slices.IndexFunc(s.Defaults, func(n Synonym) bool { return n.Name == f.Name })
