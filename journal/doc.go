@@ -38,7 +38,8 @@
 //	<volume>/log/<n>.spare          zeroed or recycled files, worth nothing
 //	<volume>/log/ballast            given up when the disk fills
 //	<volume>/index/                 Badger: may be deleted at any time while stopped
-//	<volume>/index.boot             whether that index may be believed: "clean", or "open <boot id>"
+//	<volume>/index.boot             whether that index may be believed: "clean", or "open <boot id>"; not when
+//	                                "making" (its removal was under way) or "wrong" (see R12)
 //
 // All integers are little-endian, all CRCs CRC32C over what is in front of them.
 //

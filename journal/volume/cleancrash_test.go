@@ -15,10 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"lockstep/actors/core"
-	"lockstep/journal"
-	"lockstep/journal/journaltest"
-	"lockstep/journal/log"
 	"lockstep/journal/vfs"
 )
 
@@ -271,50 +267,4 @@ func TestAProcessKilledWhileCleaningLosesNothing(t *testing.T) {
 		}
 	}
 	t.Log(kills, "kills")
-}
-
-// A volume whose index points to a segment that is gone: a bug, or a hand in the directory. A read names what is
-// missing instead of looking for ever; the next open makes the index again and says what the log lost.
-func TestAnIndexThatPointsNowhereIsMadeAgain(t *testing.T) {
-	for _, lost := range []bool{false, true} {
-		t.Run(fmt.Sprint("the log lost something: ", lost), func(t *testing.T) {
-			g := newRig(t, 1)
-			o := g.options()[0]
-			m := newTold()
-			v, err := Open(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			journaltest.Append(t, v, part, journaltest.Batch(0, 0, 100))
-			m.run(v, rand.New(rand.NewPCG(1, 1)), 80, func(int) {})
-			if lost {
-				if err := v.log.Retire(1); err != nil { // nobody copied what it holds
-					t.Fatal(err)
-				}
-				replay := v.Replay(part, func([]byte) error { return nil }, func(journal.Seq, core.Entry) error { return nil })
-				_, read := v.ReadBatches(part, 0, 1<<30)
-				for _, err := range []error{replay, read} {
-					if !errors.Is(err, log.ErrMoved) || !strings.Contains(err.Error(), "segment 1") || !strings.Contains(err.Error(), "restart this broker") {
-						t.Fatalf("the running volume answers %v", err)
-					}
-				}
-			} else if err := v.distrust(log.ErrMoved); err == nil {
-				t.Fatal("no error")
-			}
-			if err := v.Close(); err != nil { // a clean close does not make it believable
-				t.Fatal(err)
-			}
-			if v, err = Open(o); err != nil {
-				t.Fatal(err)
-			}
-			if r := v.Report(); r.Rebuilt == "" || (r.Lossy != "") != lost {
-				t.Fatalf("rebuilt %q, LOSSY %q", r.Rebuilt, r.Lossy)
-			}
-			if !lost {
-				m.settle(t, v)
-			}
-			counted(t, v)
-			v.Abandon()
-		})
-	}
 }

@@ -161,8 +161,18 @@ func (v *Volume) openIndex() error {
 			}
 		}
 	}
-	// A crash may leave half of what is removed here, and Badger would take it.
-	if err := errors.Join(v.markIndex(indexWrong), os.RemoveAll(dir), v.markIndex(indexOpen)); err != nil {
+	// A crash or an error may leave half of what is removed here, and Badger would take it.
+	word := indexMaking
+	if len(lost) > 0 {
+		word = indexWrong // what the old one knew is asked for once more
+	}
+	if err := v.markIndex(word); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := v.markIndex(indexOpen); err != nil {
 		return err
 	}
 	if err := open(); err != nil {

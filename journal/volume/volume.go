@@ -208,9 +208,10 @@ func (v *Volume) stop() bool {
 
 // What index.boot says of the index; of an open one, followed by the boot id.
 const (
-	indexClean = "clean"
-	indexOpen  = "open "
-	indexWrong = "wrong" // it pointed to something that is not there
+	indexClean  = "clean"
+	indexOpen   = "open "
+	indexWrong  = "wrong"  // it pointed to something that is not there
+	indexMaking = "making" // the one before it is being removed
 )
 
 // markIndex says whether the index may be believed at the next open: after a clean close, or on the
@@ -254,6 +255,8 @@ func distrusted(dir, boot string) string {
 		return ""
 	case word == indexWrong:
 		return whyWrong
+	case word == indexMaking:
+		return "the process ended while it was being made"
 	default:
 		return "the machine stopped without a clean close"
 	}
