@@ -96,7 +96,7 @@ var Findings = []Entry{
 		Reason: "a mirror append has no size limit; what is damaged is refused and named"},
 	{Name: "F51", Severity: "S2", What: "quotas hold up reports", Switches: []string{"fetcher.throttleRecordsAlone", "fetcher.throttleReads"}},
 	{Name: "F52", Severity: "S2", What: "the source's log start overtakes the mirror",
-		Switches: []string{"partition.followSourceStart", "partition.followLogStart", "partition.deleteCommittedOnly", "partition.producersOutliveTheirLog", "broker.retentionWaitsForMirrors", "mirror.readOnlyBeforeMade"}},
+		Switches: []string{"partition.followSourceStart", "partition.followLogStart", "partition.anewWhereNothingIsCommon", "partition.deleteCommittedOnly", "partition.producersOutliveTheirLog", "broker.retentionWaitsForMirrors", "mirror.readOnlyBeforeMade"}},
 	{Name: "F53", Severity: "S3", What: "what is wanted is copied into every partition", Reason: "one event per topic; mode is a field of the request"},
 	{Name: "F54", Severity: "S1", What: "a waiter outlives its leader epoch", Switches: []string{"highwater.dropWaitersWithEpoch", "partition.failWaitersOnStepDown"}},
 	{Name: "F55", Severity: "S3", What: "all mirrors report at once after a restart", Reason: "one message per source broker carries all floors; a cost, not a rule"},

@@ -253,9 +253,7 @@ func (d *decision) realign() {
 		return
 	}
 	for _, f := range s.followers {
-		d.early(TellReplica{To: f.ID, Command: AlignTo{
-			From: s.self, Epoch: s.epoch, Term: s.term, EndEpoch: s.lastEpoch(), EndOffset: s.leo,
-		}})
+		d.alignFollower(f.ID, s.lastEpoch(), s.leo)
 	}
 }
 

@@ -151,6 +151,35 @@ func TestAFollowerBelowTheLogStartBeginsAnew(t *testing.T) { // F52
 	}
 }
 
+// A leader of before has other batches where the new one deleted: one of them lies around the new log start, and cut there the
+// log would end in the middle of a batch that is gone, with a hole behind its end.
+func TestAFollowerThatDivergedBelowTheLogStartBeginsAnew(t *testing.T) { // F52
+	one := leader(t).produce(9, 0, 0, 2).produce(9, 0, 2, 3).commit().do(DeleteRecords{Ref: 70, Before: 2})
+	two := newBench(t)
+	Apply(two.s, BatchAppended{Batch: record(0).Stamped(0, 4)})
+	Apply(two.s, BatchAppended{Batch: client(9, 0, 1, 3).Stamped(1, 4)})
+	sent := func(b *bench) Command {
+		t.Helper()
+		to, ok := effect[TellReplica](b)
+		if !ok {
+			t.Fatal("nothing was sent")
+		}
+		return to.Command
+	}
+	ask := sent(two.do(Follow{Epoch: 5, Leader: 1})).(JoinLeader)
+	ask.From = 2
+	cut := sent(one.do(ask)).(AlignTo)
+	ask = sent(two.do(cut)).(JoinLeader)
+	if v := Describe(two.s); v.LEO != 0 || v.LogStart != 0 {
+		t.Fatalf("told %+v the follower has %+v", cut, v)
+	}
+	ask.From = 2
+	two.do(sent(one.do(ask)))
+	if v := Describe(two.s); v.LogStart != 2 || v.LEO != 2 || v.HW != 2 {
+		t.Fatalf("%+v", v)
+	}
+}
+
 // A mirror follows its source's log start as far as its own HW, which may come later; nothing states the start again.
 func TestAMirrorDeletesWhatItsSourceDeleted(t *testing.T) { // F52
 	b := mirrored(t, 5, 6, 7, 7)

@@ -22,12 +22,21 @@ func (d *decision) join(c JoinLeader) {
 		epoch, end = endOf(s.epochs, s.leo, c.LastEpoch)
 	}
 	if c.LEO > s.logStart && (epoch != c.LastEpoch || end < c.LEO) {
-		d.early(TellReplica{To: c.From, Command: AlignTo{
-			From: s.self, Epoch: s.epoch, Term: s.term, EndEpoch: epoch, EndOffset: end,
-		}})
+		d.alignFollower(c.From, epoch, end)
 		return
 	}
 	d.startPushing(c)
+}
+
+// alignFollower has a follower cut to end, where epoch ends here. At our log start nothing is common that is not deleted: the
+// epoch may have ended below, and records may be deleted up to the middle of a batch of the follower's, where no log can be
+// cut. Then it gives up all it has and begins anew.
+func (d *decision) alignFollower(id core.ReplicaID, epoch core.LeaderEpoch, end core.Offset) {
+	s := &d.s
+	if end <= s.logStart && anewWhereNothingIsCommon {
+		epoch, end = core.NoEpoch, s.logStart
+	}
+	d.early(TellReplica{To: id, Command: AlignTo{From: s.self, Epoch: s.epoch, Term: s.term, EndEpoch: epoch, EndOffset: end}})
 }
 
 // startPushing opens the push to an aligned follower at our end.

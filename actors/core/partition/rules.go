@@ -25,6 +25,7 @@ const (
 	deleteCommittedOnly        = true // F52: what is not committed is not deleted, whoever asks for it
 	cleanCommittedOnly         = true // F52, R03: what is not committed is not compacted, whoever asks for it
 	aCutEndsCleaning           = true // F52: what a pass would write stands for records that are not there any more
+	anewWhereNothingIsCommon   = true // F52: a follower whose common history ends at our log start begins anew there
 	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here
 	producersOutliveTheirLog   = true // T06: deleted batches are still those that a retry repeats
 	openProducersStay          = true // T05: whose transaction is open is not forgotten

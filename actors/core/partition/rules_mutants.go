@@ -26,6 +26,7 @@ var (
 	deleteCommittedOnly        = rules.Kept("F52 deleteCommittedOnly")
 	cleanCommittedOnly         = rules.Kept("F52 cleanCommittedOnly")
 	aCutEndsCleaning           = rules.Kept("F52 aCutEndsCleaning")
+	anewWhereNothingIsCommon   = rules.Kept("F52 anewWhereNothingIsCommon")
 	followLogStart             = rules.Kept("F52 followLogStart")
 	producersOutliveTheirLog   = rules.Kept("T6 producersOutliveTheirLog")
 	openProducersStay          = rules.Kept("T05 openProducersStay")
