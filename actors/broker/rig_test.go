@@ -25,7 +25,7 @@ type rig struct {
 	stores  []journal.Volume
 	control journal.Journal
 	exits   chan string
-	log     io.Writer // nil: nowhere
+	log     io.Writer // nil: its end is shown when the test fails
 	// settings are what the process is started with.
 	settings map[string]string
 	*Cluster
@@ -56,9 +56,17 @@ func (r *rig) start() {
 		r.t.Cleanup(real.Close)
 		clock = real
 	}
-	logger := slog.New(slog.DiscardHandler)
+	var logger *slog.Logger
 	if r.log != nil {
 		logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	} else {
+		end := &lastLines{}
+		logger = slog.New(slog.NewTextHandler(end, nil))
+		r.t.Cleanup(func() {
+			if r.t.Failed() {
+				r.t.Logf("the end of the log:\n%s", end)
+			}
+		})
 	}
 	o := Options{Cluster: "dc1", Control: r.control, Clock: clock, Logger: logger, Groups: group.DefaultSettings(), Settings: r.settings,
 		Exit: func(reason string) { r.exits <- reason }}
@@ -89,7 +97,7 @@ func (r *rig) crash() {
 // eventually waits for what other goroutines will bring about.
 func (r *rig) eventually(what string, cond func() bool) {
 	r.t.Helper()
-	deadline := time.After(8 * time.Second)
+	deadline := time.After(30 * time.Second) // a machine that is busy with other tests is slow, not wrong
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
