@@ -28,7 +28,48 @@ func (c *mirrorsCommand) switchover(ctx context.Context, w io.Writer, cl *admin.
 }
 
 func (c *mirrorsCommand) failover(ctx context.Context, w io.Writer, cl *admin.Client) error {
-	return c.take(ctx, w, cl, "failover", cl.FailTopics)
+	return c.take(ctx, w, cl, "failover", func(ctx context.Context, mirror string, names []string) ([]admin.TopicResult, error) {
+		mirrors, err := cl.Describe(ctx, mirror)
+		if err != nil {
+			return nil, err
+		}
+		results, err := cl.FailTopics(ctx, mirror, names)
+		for i, r := range results {
+			for _, m := range mirrors {
+				for _, t := range m.Topics {
+					if t.TopicName == r.Topic && r.Err == nil && r.Warning == "" {
+						results[i].Warning = ungated(t)
+					}
+				}
+			}
+		}
+		return results, err
+	})
+}
+
+// ungated warns of partitions that a failover takes over without the promise of a SYNC topic: whoever does not look at
+// --preview first must hear of it.
+func ungated(t messages.DescribeClusterMirrorsResponseTopic) string {
+	if t.Phase == "STOPPING" || t.Phase == "STOPPED" {
+		return ""
+	}
+	open, behind, unknown := 0, int64(0), false
+	for _, p := range t.Partitions {
+		if p.Armed {
+			continue
+		}
+		open++
+		behind += max(0, p.Lag)
+		unknown = unknown || p.Lag < 0
+	}
+	if open == 0 {
+		return ""
+	}
+	lag := fmt.Sprintf("%d records behind", behind)
+	if unknown {
+		lag = "how far behind is not known"
+	}
+	return fmt.Sprintf("was %s: %d of %d partitions did not gate acks (%s at the newest answer of the source), so acknowledged records of them may be missing here", t.State, open, len(t.Partitions), lag)
 }
 
 // take moves the writes of topics to this cluster. Topics that are writable here already are left alone, so that the

@@ -104,6 +104,29 @@ func TestAPreviewSaysWhatWouldBeRefusedOrIsNotNeeded(t *testing.T) {
 	}
 }
 
+// Zero RPO is a promise of armed partitions alone; a failover of others goes ahead, and says so.
+func TestAFailoverWarnsOfPartitionsThatDidNotGate(t *testing.T) {
+	partition := func(armed bool, lag int64) messages.DescribeClusterMirrorsResponsePartition {
+		p := messages.NewDescribeClusterMirrorsResponsePartition()
+		p.Armed, p.Lag = armed, lag
+		return p
+	}
+	for _, row := range []struct {
+		topic messages.DescribeClusterMirrorsResponseTopic
+		want  string
+	}{
+		{mirrored("SYNC", "SYNC", partition(true, 0), partition(true, 3)), ""},
+		{mirrored("STOPPING", "STOPPING (epoch)", partition(false, 0)), ""},
+		{mirrored("ARMING", "ARMING 1 of 3", partition(true, 9), partition(false, 4), partition(false, 0)),
+			"was ARMING 1 of 3: 2 of 3 partitions did not gate acks (4 records behind"},
+		{mirrored("ASYNC", "ASYNC", partition(false, -1)), "1 of 1 partitions did not gate acks (how far behind is not known"},
+	} {
+		if got := ungated(row.topic); !strings.Contains(got, row.want) || row.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", row.topic.State, got, row.want)
+		}
+	}
+}
+
 func TestASourceSaysWhoTakesItsWrites(t *testing.T) {
 	for _, row := range []struct {
 		source messages.DescribeClusterMirrorsResponseSourceTopic
