@@ -20,8 +20,8 @@ type Broker struct {
 	feed        *feed
 	io          *shell.Inbox[func()] // disk work that somebody waits for: catch-up reads, quarantine, reopening
 	producerIDs *producerIDs
-	cleaner     *cleaner
-	idle        *idleProducers
+	cleaner     *rounds[cleanedLog]
+	idle        *rounds[idleLog]
 	giving      throttle // leader.replication.throttled.rate
 	taking      throttle // follower.replication.throttled.rate
 	compactor   *compactor

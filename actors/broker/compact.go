@@ -10,7 +10,6 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/retention"
-	"lockstep/actors/shell"
 	"lockstep/protocol/batch"
 )
 
@@ -21,52 +20,36 @@ const (
 	compactionRest = 10 * time.Millisecond
 )
 
-// compactor compacts the logs of all replicas of a broker, leaders and followers, as their topics' cleanup.policy says. What it
-// knows belongs to the goroutine of its inbox, and can be found again.
+// compactor compacts the logs of all replicas of a broker, leaders and followers, as their topics' cleanup.policy says.
 type compactor struct {
-	broker  *Broker
-	inbox   *shell.Inbox[struct{}]
-	logs    map[core.PartitionID]*cleanedLog
+	*rounds[cleanedLog]
 	stopped chan struct{}
 }
 
 func newCompactor(b *Broker) *compactor {
-	c := &compactor{broker: b, logs: map[core.PartitionID]*cleanedLog{}, stopped: make(chan struct{})}
-	c.inbox = shell.SpawnInbox(b.cluster.system, "compaction/"+b.name(), func(struct{}) { c.look() })
+	c := &compactor{stopped: make(chan struct{})}
+	c.rounds = newRounds(b, "compaction", c.backoff, c.compact)
 	return c
 }
 
-func (c *compactor) wake() {
-	cluster := c.broker.cluster
-	rest := max(time.Duration(c.number("log.cleaner.backoff.ms"))*time.Millisecond, compactionRest)
-	cluster.system.Clock.Wake(cluster.Now().Mono+int64(rest), func() { c.inbox.Post(struct{}{}) })
+func (c *compactor) backoff() int64 {
+	return int64(max(time.Duration(c.broker.number("log.cleaner.backoff.ms"))*time.Millisecond, compactionRest))
 }
 
-// number is a setting of the broker, as it is now.
-func (c *compactor) number(name string) int64 {
-	return c.broker.Layers(c.broker.Image(), nil).Number(name)
-}
-
-// look goes through all replicas. The brokers of a process take turns: they have one budget of memory together.
-func (c *compactor) look() {
+// compact makes the passes over a log that are due. The brokers of a process take turns: they have one budget of memory
+// together.
+func (c *compactor) compact(r *Replica, log *cleanedLog) *cleanedLog {
 	turn := c.broker.cluster.compacting
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 	case <-c.stopped:
-		return
+		return nil
 	}
-	replicas := c.broker.Replicas()
-	kept := make(map[core.PartitionID]*cleanedLog, len(c.logs))
-	for _, r := range replicas {
-		for c.due(r) && c.running() {
-		}
-		if log := c.logs[r.id]; log != nil {
-			kept[r.id] = log
-		}
+	for again := true; again && c.running(); {
+		log, again = c.due(r, log)
 	}
-	c.logs = kept
-	c.wake()
+	return log
 }
 
 func (c *compactor) running() bool {
@@ -78,39 +61,37 @@ func (c *compactor) running() bool {
 	}
 }
 
-// due makes one pass over a log if it is time to. It returns true when the next one may be due already: there was more
-// than the keys of one pass.
-func (c *compactor) due(r *Replica) (again bool) {
+// due makes one pass over a log if it is time to, and returns what it knows of the log. again is set when the next one may
+// be due already: there was more than the keys of one pass.
+func (c *compactor) due(r *Replica, log *cleanedLog) (_ *cleanedLog, again bool) {
 	cluster := c.broker.cluster
 	img, v := c.broker.Image(), r.View()
 	topic, known := img.Topic(r.id.Topic)
 	if !known || v.Leader == core.NoReplica || v.Role == partition.Stopping || v.Fence != 0 {
-		return false
+		return log, false
 	}
 	rules, compacts := c.rules(img, topic)
 	if !compacts {
-		delete(c.logs, r.id)
-		return false
+		return nil, false
 	}
 	leader, ok := cluster.Leader(r.id)
 	if !ok {
-		return false
+		return log, false
 	}
 	limit := min(v.HW, v.LSO, c.floors(leader, img.Sync[r.id.Topic].Gates))
-	log := c.logs[r.id].current(r, v)
-	c.logs[r.id] = log
+	log = log.current(r, v)
 	if err := r.look(&log.log, v.HW, rules.segments); err != nil {
 		cluster.system.Logger.Warn("compaction cannot look at a log", "replica", string(r.stream), "err", err)
-		return false
+		return log, false
 	}
 	now := cluster.Now().Wall
 	to, dirty := log.log.Dirty(v.Cleaned, rules.lag, now, limit)
 	remove := c.everybodyHas(r.id, max(to, v.Cleaned)) && limit >= v.Cleaned
 	// Tombstones go some at a time: a pass reads the whole log.
 	if waits := v.Horizon; !dirty && (waits < 0 || now < waits || now-waits < rules.retention/8 || !remove) {
-		return false
+		return log, false
 	}
-	return c.pass(r, topic.Name, max(to, v.Cleaned), compaction.Pass{Now: now, Retention: rules.retention, Remove: remove}, dirty)
+	return log, c.pass(r, topic.Name, max(to, v.Cleaned), compaction.Pass{Now: now, Retention: rules.retention, Remove: remove}, dirty)
 }
 
 // floors is what compaction stays below for those who copy from this cluster: a mirror that is registered here gets every
@@ -151,7 +132,7 @@ func (c *compactor) pass(r *Replica, name string, to core.Offset, p compaction.P
 	}
 	p.Newest, p.Aborted = prepared.Newest, prepared.Aborted
 	end := min(to, prepared.Limit)
-	keys := compaction.NewKeys(p, c.number("log.cleaner.dedupe.buffer.size"))
+	keys := compaction.NewKeys(p, c.broker.number("log.cleaner.dedupe.buffer.size"))
 	if dirty {
 		full := false
 		err := c.walk(r, max(prepared.Cleaned, prepared.LogStart), end, func(b batch.Batch) bool {

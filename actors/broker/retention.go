@@ -9,7 +9,6 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/core/retention"
-	"lockstep/actors/shell"
 	"lockstep/journal"
 )
 
@@ -21,14 +20,6 @@ const (
 	// extentsAtOnce is how many batches are looked at while what cuts batches of the volume waits.
 	extentsAtOnce = 2048
 )
-
-// cleaner shortens the logs that a broker leads as their topics' retention.ms and retention.bytes say. What it knows belongs
-// to the goroutine of its inbox, and can be found again.
-type cleaner struct {
-	broker *Broker
-	inbox  *shell.Inbox[struct{}]
-	logs   map[core.PartitionID]*cleanedLog
-}
 
 // cleanedLog is the committed log of one leader epoch, as far as it was looked at: nothing of that is cut any more.
 type cleanedLog struct {
@@ -47,57 +38,37 @@ func (l *cleanedLog) current(r *Replica, v partition.View) *cleanedLog {
 	return l
 }
 
-func newCleaner(b *Broker) *cleaner {
-	c := &cleaner{broker: b, logs: map[core.PartitionID]*cleanedLog{}}
-	c.inbox = shell.SpawnInbox(b.cluster.system, "retention/"+b.name(), func(struct{}) { c.clean() })
-	return c
+// newCleaner shortens the logs that a broker leads as their topics' retention.ms and retention.bytes say.
+func newCleaner(b *Broker) *rounds[cleanedLog] {
+	return newRounds(b, "retention", b.cluster.retentionCheck, b.shorten)
 }
 
-func (c *cleaner) interval() int64 {
-	if ms := c.broker.cluster.options.RetentionCheckMs; ms > 0 {
+// retentionCheck is the time between two checks, in ns.
+func (c *Cluster) retentionCheck() int64 {
+	if ms := c.options.RetentionCheckMs; ms > 0 {
 		return ms * int64(time.Millisecond)
 	}
 	return DefaultRetentionCheckMs * int64(time.Millisecond)
 }
 
-// begin sets the first check.
-func (c *cleaner) begin() { c.wake(min(firstRetention, c.interval())) }
-
-func (c *cleaner) wake(in int64) {
-	cluster := c.broker.cluster
-	cluster.system.Clock.Wake(cluster.Now().Mono+in, func() { c.inbox.Post(struct{}{}) })
-}
-
-func (c *cleaner) clean() {
-	replicas := c.broker.Replicas()
-	kept := make(map[core.PartitionID]*cleanedLog, len(c.logs))
-	for _, r := range replicas {
-		if log := c.cleanOne(r); log != nil {
-			kept[r.id] = log
-		}
-	}
-	c.logs = kept
-	c.wake(c.interval())
-}
-
-// cleanOne asks one leader to give up what its topic does not keep. It returns what it knows of the log, nil if that is not
+// shorten asks a leader to give up what its topic does not keep. It returns what it knows of the log, nil if that is not
 // this broker's to shorten.
-func (c *cleaner) cleanOne(r *Replica) *cleanedLog {
-	img, v := c.broker.Image(), r.View()
+func (b *Broker) shorten(r *Replica, log *cleanedLog) *cleanedLog {
+	img, v := b.Image(), r.View()
 	topic, known := img.Topic(r.id.Topic)
 	if !known || !v.IsLeader || v.Role != partition.Writable || v.Fence != 0 {
 		return nil
 	}
-	rules := c.rules(img, topic)
+	rules := b.retentionOf(img, topic)
 	if !rules.Deletes() {
 		return nil
 	}
-	log := c.logs[r.id].current(r, v)
+	log = log.current(r, v)
 	if err := r.look(&log.log, v.HW, rules); err != nil {
-		c.broker.cluster.system.Logger.Warn("retention cannot look at a log", "replica", string(r.stream), "err", err)
+		b.cluster.system.Logger.Warn("retention cannot look at a log", "replica", string(r.stream), "err", err)
 		return nil
 	}
-	start, why, ok := log.log.Expired(rules, c.broker.cluster.Now().Wall, held(r.Gates(), img.Sync[r.id.Topic].Gates, v))
+	start, why, ok := log.log.Expired(rules, b.cluster.Now().Wall, held(r.Gates(), img.Sync[r.id.Topic].Gates, v))
 	if !ok || start <= v.LogStart {
 		return log
 	}
@@ -105,7 +76,7 @@ func (c *cleaner) cleanOne(r *Replica) *cleanedLog {
 	if why == retention.Size {
 		reason = partition.ReasonSize
 	}
-	c.broker.cluster.system.Logger.Info("old records go", "topic", topic.Name, "partition", r.id.Index, "log_start", int64(v.LogStart), "to", int64(start), "size", why == retention.Size)
+	b.cluster.system.Logger.Info("old records go", "topic", topic.Name, "partition", r.id.Index, "log_start", int64(v.LogStart), "to", int64(start), "size", why == retention.Size)
 	r.partition.Tell(partition.ExpireRecords{Epoch: v.Epoch, Before: start, Reason: reason})
 	return log
 }
@@ -150,9 +121,9 @@ func held(now highwater.PublishGates, registered []image.Gate, v partition.View)
 	return limit
 }
 
-// rules are the retention of a topic; none where its cleanup.policy does not delete.
-func (c *cleaner) rules(img *image.Image, t *image.Topic) retention.Rules {
-	settings := c.broker.Layers(img, t)
+// retentionOf is the retention of a topic; none where its cleanup.policy does not delete.
+func (b *Broker) retentionOf(img *image.Image, t *image.Topic) retention.Rules {
+	settings := b.Layers(img, t)
 	number := settings.Number
 	none := retention.Rules{Ms: -1, Bytes: -1}
 	if !strings.Contains(settings.Effective("cleanup.policy"), "delete") {

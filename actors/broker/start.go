@@ -64,9 +64,9 @@ func Start(o Options) (*Cluster, error) {
 	}
 	c.brokers[0].producerIDs.fill()
 	for _, b := range c.brokers {
-		b.cleaner.begin()
-		b.idle.begin()
-		b.compactor.wake()
+		b.cleaner.begin(min(firstRetention, b.cleaner.rest()))
+		b.idle.begin(b.idle.rest())
+		b.compactor.begin(b.compactor.rest())
 	}
 	return c, nil
 }
@@ -170,9 +170,10 @@ func (c *Cluster) Close() {
 			m.Close(done)
 		}
 	})
-	waitAll(4*len(c.brokers), func(done func()) {
+	waitAll(5*len(c.brokers), func(done func()) {
 		for _, b := range c.brokers {
 			b.cleaner.inbox.Close(done)
+			b.idle.inbox.Close(done)
 			b.compactor.inbox.Close(done)
 			b.feed.inbox.Close(done)
 			b.io.Close(done)
