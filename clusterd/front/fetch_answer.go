@@ -194,7 +194,7 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 		if b.Last >= below || len(b.Bytes) > room && (i > 0 || a.bytes > 0) {
 			break
 		}
-		if a.req.Version < 10 && isZstd(b.Bytes) {
+		if a.req.Version < 10 && headerOf(b).Codec() == batch.Zstd {
 			a.refuse(out, perr.UnsupportedCompressionType) // compat-F19
 			out.Records = []byte{}
 			return
@@ -244,15 +244,18 @@ func (a *answer) batches(replica *broker.Replica, from, below core.Offset, room 
 	}
 }
 
-func isNothing(s journal.StoredBatch) bool {
-	b, _, err := batch.Parse(s.Bytes)
-	return err == nil && b.IsNothing()
+func isNothing(s journal.StoredBatch) bool { return headerOf(s).IsNothing() }
+
+// headerOf reads the header of a stored batch; that of one without is zero, which is an ordinary batch to whoever asks.
+func headerOf(s journal.StoredBatch) batch.Batch {
+	b, _, _ := batch.Parse(s.Bytes)
+	return b
 }
 
 // endsIn reports whether the batch at an offset is a control batch.
 func endsIn(batches []journal.StoredBatch, marker core.Offset) bool {
 	i := sort.Search(len(batches), func(i int) bool { return batches[i].Last >= marker })
-	return i < len(batches) && batches[i].Base == marker && isControl(batches[i].Bytes)
+	return i < len(batches) && batches[i].Base == marker && headerOf(batches[i]).IsControl()
 }
 
 // coming is what position will be once everything that was acknowledged is shown.
@@ -282,12 +285,6 @@ func position(v partition.View, until partition.Position) core.Offset {
 		panic("front: unknown position")
 	}
 }
-
-// isControl looks at the attributes of a batch header.
-func isControl(b []byte) bool { return len(b) > 22 && b[22]&0x20 != 0 }
-
-// isZstd looks at the compression bits of a batch header.
-func isZstd(b []byte) bool { return len(b) > 22 && b[22]&7 == 4 }
 
 // topicID is for answers that name their topics, as those below v13 do.
 func (a *answer) topicID(name string) core.TopicID {
