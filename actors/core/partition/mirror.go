@@ -40,7 +40,10 @@ func (d *decision) appendMirrored(c AppendMirrored) {
 			next = base
 		}
 		switch {
-		case base != next:
+		case base > next:
+			answer(MirrorRejected, fmt.Sprintf("batch at offset %d does not follow offset %d: the source has nothing between; if it compacts this topic, set cleanup.policy of the topic to compact here, too", base, next))
+			return
+		case base < next:
 			answer(MirrorRejected, fmt.Sprintf("batch at offset %d does not follow offset %d", base, next))
 			return
 		case of < epoch:
