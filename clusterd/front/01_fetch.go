@@ -107,11 +107,12 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	if !q.slot.unmuted {
 		a.budget = q.front.quotas.fetchBudget(a.img, q.client, a.budget)
 	}
+	limit := a.budget
 	a.compose()
 	until := q.late
 	if a.coming && a.bytes == 0 && q.grace.After(until) {
 		until = q.grace
-	} else if a.bytes >= int(q.req.MinBytes) {
+	} else if a.enough(limit) {
 		until = time.Time{}
 	}
 	if a.urgent || !time.Now().Before(until) {

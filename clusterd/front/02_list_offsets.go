@@ -180,17 +180,28 @@ func findMaxTimestamp(r *broker.Replica, start, bound core.Offset, answer found)
 	if failed != nil {
 		return perr.KafkaStorageError
 	}
-	code, newest := perr.None, int64(-1)
+	newest := int64(-1)
 	err := eachTimestamp(best.Bytes, func(at core.Offset, t int64) bool {
 		if at >= start && at < bound && t > newest {
-			newest, code = t, answer(at, t, best.Epoch)
+			newest = t
+			answer(at, t, best.Epoch)
 		}
 		return true
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return perr.CorruptMessage
+	case newest < best.MaxTimestamp && best.Base < start:
+		// The log begins inside the batch, behind its newest record: what is left of it may be older than what follows.
+		return findMaxTimestamp(r, best.Last+1, bound, func(at core.Offset, ts int64, epoch core.LeaderEpoch) perr.Code {
+			if ts <= newest {
+				return perr.None
+			}
+			return answer(at, ts, epoch)
+		})
+	default:
+		return perr.None
 	}
-	return code
 }
 
 func storageCode(err error) perr.Code {

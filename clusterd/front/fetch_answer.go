@@ -21,6 +21,7 @@ type answer struct {
 	resp    *messages.FetchResponse
 	budget  int // bytes left
 	bytes   int // record bytes taken
+	kept    int // bytes that limits left empty though there was more to read
 	urgent  bool
 	coming  bool // records this reader asked for are acknowledged, and shown in a moment
 	watches []watch
@@ -57,6 +58,12 @@ func (a *answer) compose() {
 		out := &a.resp.Responses[len(a.resp.Responses)-1]
 		out.Partitions = append(out.Partitions, at)
 	}
+}
+
+// enough reports whether there is as much as the fetch waits for. Batches go out whole, so that what limits leave empty
+// counts as well: waiting would not fill it. A minimum beyond the limit of the answer is that limit.
+func (a *answer) enough(limit int) bool {
+	return a.bytes+a.kept >= min(int(a.req.MinBytes), max(limit, 1))
 }
 
 // settle is called for the attempt that is answered: the session, or a new one, remembers it.
@@ -204,6 +211,9 @@ func (a *answer) read(at place, replica *broker.Replica, view partition.View, un
 		room -= len(b.Bytes)
 		a.budget -= len(b.Bytes)
 		a.bytes += len(b.Bytes)
+	}
+	if end < below {
+		a.kept += max(room, 0)
 	}
 	if until == partition.PositionLSO {
 		for _, t := range view.Txns.AbortedIn(from, end) {

@@ -66,6 +66,33 @@ func TestOffsetsByTime(t *testing.T) {
 	}
 }
 
+// The log may begin inside of a batch: what is left of it is not its newest record, which is deleted, and may be older than
+// what follows (compat-L07).
+func TestTheNewestTimeIsOfWhatIsThere(t *testing.T) {
+	h := newHouse(t, 1)
+	h.create("t", 1, 1, nil)
+	const day = 1_700_000_000_000
+	for _, times := range [][]int64{{day + 90, day + 10, day + 20}, {day + 50, day + 60}, {day + 30}} {
+		var records []batch.Record
+		for _, at := range times {
+			records = append(records, batch.Record{Timestamp: at})
+		}
+		if got := h.produceOnce("t", 9, -1, batch.Build(plain, records).Bytes); got.ErrorCode != 0 {
+			t.Fatal(perr.Code(got.ErrorCode))
+		}
+	}
+	for _, c := range []struct{ start, offset, time int64 }{{0, 0, day + 90}, {1, 4, day + 60}, {2, 4, day + 60}, {4, 4, day + 60}, {5, 5, day + 30}, {6, -1, -1}} {
+		if c.start > 0 {
+			if got := h.deleteRecords(1, "t", c.start, 2); got.ErrorCode != 0 {
+				t.Fatal(perr.Code(got.ErrorCode))
+			}
+		}
+		if got := h.listOffset("t", -3); got.ErrorCode != 0 || got.Offset != c.offset || got.Timestamp != c.time {
+			t.Errorf("from %d on: %s offset %d time %d, want %d %d", c.start, perr.Code(got.ErrorCode), got.Offset, got.Timestamp, c.offset, c.time)
+		}
+	}
+}
+
 // TestOldVersionsDoNotKnowNewTimestamps: compat-L10.
 func TestOldVersionsDoNotKnowNewTimestamps(t *testing.T) {
 	h := newHouse(t, 1)
