@@ -73,7 +73,7 @@ func (c *Cluster) AlterBroker(cmd controller.AlterBroker, reply func(any)) {
 
 // AcceptLoss is answered with controller.Done. Ref and Logs are filled in.
 func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
-	logs := c.allLogs()
+	logs := c.logsOf(id)
 	c.controller.Ask(func(ref core.RequestID) controller.Command {
 		return controller.AcceptLoss{Ref: ref, ID: id, Logs: logs}
 	}, reply)
@@ -81,15 +81,17 @@ func (c *Cluster) AcceptLoss(id core.PartitionID, reply func(any)) {
 
 // ElectPreferred is answered with controller.Done. Ref and Logs are filled in.
 func (c *Cluster) ElectPreferred(id core.PartitionID, reply func(any)) {
-	logs := c.allLogs()
+	logs := c.logsOf(id)
 	c.controller.Ask(func(ref core.RequestID) controller.Command {
 		return controller.ElectPreferred{Ref: ref, ID: id, Logs: logs}
 	}, reply)
 }
 
-func (c *Cluster) allLogs() (logs []controller.ReplicaLog) {
+// logsOf is how far each replica of a partition goes, of those that are here. An operator may ask for the election of
+// every partition there is at once, and each question is kept until its turn: it says nothing of the others.
+func (c *Cluster) logsOf(id core.PartitionID) (logs []controller.ReplicaLog) {
 	for _, b := range c.brokers {
-		logs = append(logs, b.logs()...)
+		logs = append(logs, b.logOf(id)...)
 	}
 	return logs
 }

@@ -25,10 +25,7 @@ func (c *Cluster) handOver(e controller.HandOver) {
 
 // finishReassignment asks until there is an answer: a leader is closed, and its partition waits.
 func (c *Cluster) finishReassignment(e controller.HandOver, done func()) {
-	var logs []controller.ReplicaLog
-	for _, b := range c.brokers {
-		logs = append(logs, b.logOf(e.ID)...)
-	}
+	logs := c.logsOf(e.ID)
 	c.controller.Ask(func(ref core.RequestID) controller.Command {
 		return controller.FinishReassignment{Ref: ref, ID: e.ID, Closed: e.Leader, Logs: logs}
 	}, func(answer any) {

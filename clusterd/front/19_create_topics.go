@@ -27,6 +27,7 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 	for i := range r.Topics {
 		times[r.Topics[i].Name]++
 	}
+	asked := f.partitionsAsked(r)
 	var mu sync.Mutex
 	var made []string
 	done := countdown(len(r.Topics), func() {
@@ -41,6 +42,8 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 		switch {
 		case claims(all, rt.Name):
 			code, why = perr.InvalidTopicException, fmt.Sprintf("a mirror of this cluster makes topic %s itself: its include pattern matches the name", rt.Name)
+		case asked > maxPartitionsAsked:
+			code, why = perr.PolicyViolation, tooManyPartitions(asked)
 		case times[rt.Name] > 1:
 			code, why = perr.InvalidRequest, fmt.Sprintf("topic %s is named %d times in one request", rt.Name, times[rt.Name])
 		}
@@ -65,6 +68,30 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 			}
 		})
 	}
+}
+
+// maxPartitionsAsked is how many partitions one request may make in all, as in Kafka: a few hundred bytes would otherwise
+// make millions, each of them an actor with a stream of its own.
+const maxPartitionsAsked = 10_000
+
+func tooManyPartitions(asked int64) string {
+	return fmt.Sprintf("the request makes %d partitions in all; %d are the most for one request", asked, maxPartitionsAsked)
+}
+
+// partitionsAsked is how many partitions a request makes if nothing else is wrong with it.
+func (f *Front) partitionsAsked(r *messages.CreateTopicsRequest) (n int64) {
+	usual := f.brokerNumber("num.partitions")
+	for i := range r.Topics {
+		switch rt := &r.Topics[i]; {
+		case len(rt.Assignments) > 0:
+			n += int64(len(rt.Assignments))
+		case rt.NumPartitions == -1:
+			n += usual
+		default:
+			n += max(int64(rt.NumPartitions), 0)
+		}
+	}
+	return n
 }
 
 // topicToCreate translates one topic; the controller judges it (compat-A04, A07, A09).

@@ -41,10 +41,6 @@ func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *
 // mergeResources makes one question of those about the same resource: each would be answered with every setting, fifty
 // times the bytes that asked.
 func mergeResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.DescribeConfigsRequestResource {
-	type resource struct {
-		kind kmsg.ConfigResourceType
-		name string
-	}
 	at := map[resource]int{}
 	merged := asked[:0]
 	for _, rr := range asked {
@@ -55,7 +51,7 @@ func mergeResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.Describe
 			merged = append(merged, rr)
 			continue
 		}
-		if first := &merged[i]; first.ConfigNames == nil || rr.ConfigNames == nil {
+		if first := &merged[i]; len(first.ConfigNames) == 0 || len(rr.ConfigNames) == 0 {
 			first.ConfigNames = nil // all of them
 		} else {
 			first.ConfigNames = append(first.ConfigNames, rr.ConfigNames...)
@@ -74,8 +70,12 @@ func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.D
 		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
 		list, code, why := f.settingsOf(img, rr, mirrors, groups)
 		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
+		named := make(map[string]bool, min(len(rr.ConfigNames), 1024))
+		for _, name := range rr.ConfigNames {
+			named[name] = true
+		}
 		for _, s := range list {
-			if rr.ConfigNames == nil || slices.Contains(rr.ConfigNames, s.Name) {
+			if len(named) == 0 || named[s.Name] { // an empty list asks for all, as a null one does
 				out.Configs = append(out.Configs, describeSetting(s, r))
 			}
 		}

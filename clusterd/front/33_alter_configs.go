@@ -16,14 +16,13 @@ import (
 // without the settings that say whom they follow.
 
 func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) {
-	type resource struct {
-		kind kmsg.ConfigResourceType
-		name string
-	}
 	resp := r.ResponseKind().(*kmsg.AlterConfigsResponse)
 	resp.Resources = make([]kmsg.AlterConfigsResponseResource, len(r.Resources))
 	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
-	seen := map[resource]bool{}
+	times := map[resource]int{}
+	for _, rr := range r.Resources {
+		times[resource{rr.ResourceType, rr.ResourceName}]++
+	}
 	for i := range r.Resources {
 		rr, out := &r.Resources[i], &resp.Resources[i]
 		*out = kmsg.NewAlterConfigsResponseResource()
@@ -33,9 +32,8 @@ func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) 
 			done()
 		}
 		set, why := wholeSet(rr)
-		key := resource{rr.ResourceType, rr.ResourceName}
 		switch {
-		case seen[key]:
+		case times[resource{rr.ResourceType, rr.ResourceName}] > 1:
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
 		case why != "":
 			answer(perr.InvalidConfig, why)
@@ -61,7 +59,6 @@ func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) 
 		default:
 			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered as a whole; topics (2), brokers (4) and groups (32) can, mirrors (64) with IncrementalAlterConfigs", rr.ResourceType))
 		}
-		seen[key] = true
 	}
 }
 

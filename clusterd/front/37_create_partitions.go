@@ -23,6 +23,7 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 	for i := range r.Topics {
 		times[r.Topics[i].Topic]++
 	}
+	asked := f.partitionsAdded(img, r)
 	grown := map[core.TopicID]int32{}
 	var cmds []controller.CreatePartitions
 	var outs []*kmsg.CreatePartitionsResponseTopic
@@ -33,6 +34,8 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
 		why := code.Message()
 		switch {
+		case asked > maxPartitionsAsked:
+			code, why = perr.PolicyViolation, tooManyPartitions(asked)
 		case times[rt.Topic] > 1:
 			code, why = perr.InvalidRequest, fmt.Sprintf("topic %s is named %d times in one request", rt.Topic, times[rt.Topic])
 		case code == perr.None:
@@ -69,6 +72,16 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 			}
 		})
 	}
+}
+
+// partitionsAdded is how many partitions a request adds if nothing else is wrong with it.
+func (f *Front) partitionsAdded(img *image.Image, r *kmsg.CreatePartitionsRequest) (n int64) {
+	for i := range r.Topics {
+		if t, code := findTopic(img, r.Topics[i].Topic, core.TopicID{}, false); code == perr.None {
+			n += max(int64(r.Topics[i].Count)-int64(len(t.Partitions)), 0)
+		}
+	}
+	return n
 }
 
 // whenGrown calls done when this broker's image has as many partitions, or after a second: clients ask another

@@ -31,8 +31,8 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) 
 		return
 	}
 	img := f.broker.Image()
-	asked := r.Topics
-	if asked == nil { // all that have something to elect
+	asked := electOnce(r.Topics)
+	if r.Topics == nil { // all that have something to elect
 		for _, name := range img.TopicNames() {
 			t, _ := img.TopicNamed(name)
 			rt := kmsg.ElectLeadersRequestTopic{Topic: name}
@@ -81,4 +81,26 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) 
 			})
 		}
 	}
+}
+
+// electOnce keeps the first mention of each partition: an election is a decision of the controller, and a request has
+// room for a quarter of a million mentions.
+func electOnce(asked []kmsg.ElectLeadersRequestTopic) (kept []kmsg.ElectLeadersRequestTopic) {
+	seen := map[namedPartition]bool{}
+	at := map[string]int{}
+	for _, rt := range asked {
+		i, again := at[rt.Topic]
+		if !again {
+			i = len(kept)
+			at[rt.Topic] = i
+			kept = append(kept, kmsg.ElectLeadersRequestTopic{Topic: rt.Topic})
+		}
+		for _, index := range rt.Partitions {
+			if p := (namedPartition{rt.Topic, index}); !seen[p] {
+				seen[p] = true
+				kept[i].Partitions = append(kept[i].Partitions, index)
+			}
+		}
+	}
+	return kept
 }

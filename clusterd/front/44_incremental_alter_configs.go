@@ -23,11 +23,10 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(r.Resources))
 	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
-	type resource struct {
-		kind kmsg.ConfigResourceType
-		name string
+	times := map[resource]int{}
+	for _, rr := range r.Resources {
+		times[resource{rr.ResourceType, rr.ResourceName}]++
 	}
-	asked := map[resource]bool{}
 	for i := range r.Resources {
 		rr, out := &r.Resources[i], &resp.Resources[i]
 		*out = kmsg.NewIncrementalAlterConfigsResponseResource()
@@ -36,11 +35,8 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 			done()
 		}
-		this := resource{rr.ResourceType, rr.ResourceName}
-		twice := asked[this]
-		asked[this] = true
 		switch {
-		case twice:
+		case times[resource{rr.ResourceType, rr.ResourceName}] > 1:
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
 		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:
 			f.alterTopic(rr, r.ValidateOnly, answer)
@@ -54,6 +50,13 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			answer(perr.InvalidRequest, fmt.Sprintf("resource type %d cannot be altered; topics (2), brokers (4), groups (32) and mirrors (64) can", rr.ResourceType))
 		}
 	}
+}
+
+// resource is what settings belong to. One that a request names again is refused each time, as in Kafka: which of two
+// changes of it was meant, and which of two answers is whose, nobody knows.
+type resource struct {
+	kind kmsg.ConfigResourceType
+	name string
 }
 
 // altered applies the operations of a request to the settings now: 0 sets, 1 deletes, 2 appends to a list, 3 takes from it.
@@ -108,7 +111,14 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 		answer(code, code.Message())
 		return
 	}
-	set, deleted, why := altered(topic.Config, rr.Configs)
+	// A list is appended to as it counts for the topic: "compact" beside the default is both policies, not the second alone.
+	now, counts := map[string]string{}, f.layers(topic)
+	for _, op := range rr.Configs {
+		if s, known := controller.FindSetting(op.Name); known && s.Type == controller.List {
+			now[op.Name] = counts.Effective(op.Name)
+		}
+	}
+	set, deleted, why := altered(now, rr.Configs)
 	if why != "" {
 		answer(perr.InvalidConfig, "topic "+rr.ResourceName+": "+why)
 		return
@@ -116,7 +126,17 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 	f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, answer)
 }
 
+// maxTopicValue is the longest value of a topic's setting, in bytes: as much as one request has. Lists are appended to,
+// and each change keeps the whole of them.
+const maxTopicValue = 1 << 20
+
 func (f *Front) setTopic(c controller.AlterTopic, answer func(perr.Code, string)) {
+	for name, value := range c.Set {
+		if len(value) > maxTopicValue {
+			answer(perr.InvalidConfig, fmt.Sprintf("%s would have a value of %d bytes; %d are the most: take some of it away first", name, len(value), maxTopicValue))
+			return
+		}
+	}
 	f.cluster.AlterTopic(c, func(reply any) {
 		switch e := reply.(type) {
 		case controller.Done:

@@ -2,6 +2,7 @@ package front
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -25,6 +26,7 @@ const (
 func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
 	cmd := controller.UpdateFeatures{DryRun: r.ValidateOnly}
+	named := map[string]bool{}
 	for _, u := range r.FeatureUpdates {
 		down := u.AllowDowngrade
 		if r.Version >= 1 {
@@ -36,13 +38,18 @@ func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Sl
 				return
 			}
 		}
-		if s, known := controller.FindSetting(u.Feature); known && u.MaxVersionLevel > 0 && f.brokerSetting(s).value == "0" {
+		known := slices.ContainsFunc(controller.Features, func(f controller.Feature) bool { return f.Name == u.Feature })
+		if s, some := controller.FindSetting(u.Feature); known && some && u.MaxVersionLevel > 0 && f.brokerSetting(s).value == "0" {
 			resp.ErrorCode = int16(perr.FeatureUpdateFailed)
 			resp.ErrorMessage = text(fmt.Sprintf("clusterd was started with %s=0: start it without that setting first", u.Feature))
 			slot.Reply(resp)
 			return
 		}
 		cmd.Updates = append(cmd.Updates, controller.FeatureUpdate{Feature: u.Feature, Level: u.MaxVersionLevel, Downgrade: down})
+		if named[u.Feature] || !known {
+			break // one that is wrong fails all: what stands behind it is not the controller's to compare
+		}
+		named[u.Feature] = true
 	}
 	f.cluster.UpdateFeatures(cmd, func(reply any) {
 		switch e := reply.(type) {

@@ -9,8 +9,11 @@ import (
 // DescribeCluster v0–2. v1 brings the endpoint type, v2 fenced brokers. The cluster id is never null:
 // Connect refuses to start without one (compat-H12).
 
-// brokerEndpoints is the only endpoint type: this process has no separate controllers.
-const brokerEndpoints = 1
+// Types of endpoints. This process has no separate controllers.
+const (
+	brokerEndpoints     = 1
+	controllerEndpoints = 2
+)
 
 func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, _ Client, slot *Slot) {
 	img := f.broker.Image()
@@ -21,6 +24,9 @@ func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, _ Client, slot *
 	resp.ClusterAuthorizedOperations = noOperations
 	if r.Version >= 1 && r.EndpointType != brokerEndpoints {
 		resp.ErrorCode = int16(perr.UnsupportedEndpointType)
+		if r.EndpointType == controllerEndpoints {
+			resp.ErrorCode = int16(perr.MismatchedEndpointType) // by which Java's Admin knows bootstrap.controllers to be wrong
+		}
 		resp.ErrorMessage = text("this cluster has broker endpoints only")
 		slot.Reply(resp)
 		return

@@ -89,6 +89,87 @@ func TestSettingsOfTopicsAreAltered(t *testing.T) {
 	}
 }
 
+// A list is changed as it counts: "compact" beside the default is both policies. It became the only one, and retention
+// stopped.
+func TestAListIsChangedAsItCounts(t *testing.T) {
+	h := newHouse(t, 1)
+	h.settings["log.cleanup.policy"] = "compact"
+	h.restart()
+	const topic = kmsg.ConfigResourceTypeTopic
+	change := func(name, items string, how kmsg.IncrementalAlterConfigOp) string {
+		t.Helper()
+		if code, why := h.alterConfigs(topic, name, false, op{Name: "cleanup.policy", Op: how, Value: &items}); code != perr.None {
+			t.Fatal(code, why)
+		}
+		return h.config(topic, name, "cleanup.policy")
+	}
+	h.create("t", 1, 1, nil)
+	if got := change("t", "delete", kmsg.IncrementalAlterConfigOpAppend); got != "compact,delete" {
+		t.Errorf("delete beside what brokers have: %q", got)
+	}
+	if got := change("t", "compact", kmsg.IncrementalAlterConfigOpSubtract); got != "delete" {
+		t.Errorf("without compact: %q", got)
+	}
+	delete(h.settings, "log.cleanup.policy")
+	h.restart()
+	h.create("u", 1, 1, nil)
+	if got := change("u", "compact", kmsg.IncrementalAlterConfigOpAppend); got != "delete,compact" {
+		t.Errorf("compact beside the default: %q", got)
+	}
+}
+
+// Of two changes of one resource neither is made: the second was refused and the first made, under the same name in the
+// answer, of which clients read the last.
+func TestAResourceNamedTwiceIsNotAltered(t *testing.T) {
+	h := newHouse(t, 1)
+	h.create("t", 1, 1, nil)
+	h.create("u", 1, 1, nil)
+	whole, single := kmsg.NewPtrAlterConfigsRequest(), kmsg.NewPtrIncrementalAlterConfigsRequest()
+	for i, name := range []string{"t", "u", "t"} {
+		value := strconv.Itoa(1000 + i)
+		one := kmsg.NewAlterConfigsRequestResource()
+		one.ResourceType, one.ResourceName = kmsg.ConfigResourceTypeTopic, name
+		one.Configs = append(one.Configs, kmsg.AlterConfigsRequestResourceConfig{Name: "retention.ms", Value: &value})
+		whole.Resources = append(whole.Resources, one)
+		other := kmsg.NewIncrementalAlterConfigsRequestResource()
+		other.ResourceType, other.ResourceName, other.Configs = kmsg.ConfigResourceTypeTopic, name, []op{set("retention.ms", value)}
+		single.Resources = append(single.Resources, other)
+	}
+	want := []perr.Code{perr.InvalidRequest, perr.None, perr.InvalidRequest}
+	for i, out := range h.raw(1, whole, 2).(*kmsg.AlterConfigsResponse).Resources {
+		if perr.Code(out.ErrorCode) != want[i] {
+			t.Errorf("whole, %s: %s", out.ResourceName, perr.Code(out.ErrorCode))
+		}
+	}
+	for i, out := range h.raw(1, single, 1).(*kmsg.IncrementalAlterConfigsResponse).Resources {
+		if perr.Code(out.ErrorCode) != want[i] {
+			t.Errorf("incremental, %s: %s", out.ResourceName, perr.Code(out.ErrorCode))
+		}
+	}
+	if got := h.config(kmsg.ConfigResourceTypeTopic, "t", "retention.ms"); got != "604800000" {
+		t.Errorf("retention.ms is %s", got)
+	}
+}
+
+// An empty list of names asks for all settings, as a null one does: clients that never touch the field send it.
+func TestNoNamesAreAllSettings(t *testing.T) {
+	h := newHouse(t, 1)
+	h.create("t", 1, 1, nil)
+	count := func(names ...[]string) int {
+		r := kmsg.NewPtrDescribeConfigsRequest()
+		for _, list := range names {
+			rr := kmsg.NewDescribeConfigsRequestResource()
+			rr.ResourceType, rr.ResourceName, rr.ConfigNames = kmsg.ConfigResourceTypeTopic, "t", list
+			r.Resources = append(r.Resources, rr)
+		}
+		return len(h.raw(1, r, 4).(*kmsg.DescribeConfigsResponse).Resources[0].Configs)
+	}
+	all, one := count(nil), []string{"retention.ms"}
+	if all < 20 || count([]string{}) != all || count(one, []string{}) != all || count([]string{}, one) != all || count(one, one) != 1 {
+		t.Errorf("%d settings; for empty lists %d, %d, %d", all, count([]string{}), count(one, []string{}), count([]string{}, one))
+	}
+}
+
 // What a mirror was created with may be altered; whom it follows may not.
 func TestSettingsOfMirrorsAreAltered(t *testing.T) {
 	source, h := newHouseOf(t, "dc1", 1), newHouseOf(t, "dc2", 1)

@@ -311,3 +311,18 @@ func TestTheHandshake(t *testing.T) {
 		}
 	}
 }
+
+// Java's Admin knows by 114 that it was given bootstrap.controllers for a cluster that has none; 115 is for types that
+// nobody has.
+func TestWhichEndpointsThereAre(t *testing.T) {
+	h := newHouse(t, 1)
+	for kind, want := range map[int8]perr.Code{1: perr.None, 2: perr.MismatchedEndpointType, 0: perr.UnsupportedEndpointType, 3: perr.UnsupportedEndpointType} {
+		for version := int16(1); version <= 2; version++ {
+			r := kmsg.NewPtrDescribeClusterRequest()
+			r.EndpointType = kind
+			if resp := h.raw(1, r, version).(*kmsg.DescribeClusterResponse); perr.Code(resp.ErrorCode) != want || (len(resp.Brokers) == 1) != (want == perr.None) {
+				t.Errorf("type %d, v%d: %s, %d brokers", kind, version, perr.Code(resp.ErrorCode), len(resp.Brokers))
+			}
+		}
+	}
+}

@@ -64,7 +64,8 @@ func (f *Front) rulesOf(t *image.Topic) topicRules {
 
 // at makes the rules of one produce: wall is Unix ms. A bound that leaves the range of time is none.
 func (r topicRules) at(wall int64, version int16) batch.Rules {
-	out := batch.Rules{Version: version, MaxBytes: r.maxBytes, Compacted: r.compacted}
+	// max.message.bytes=0 admits no batch. For batch.Rules 0 is no bound, and no batch has one byte.
+	out := batch.Rules{Version: version, MaxBytes: max(r.maxBytes, 1), Compacted: r.compacted}
 	if r.appendTime {
 		out.AppendTime = wall
 		return out

@@ -132,6 +132,16 @@ func TestBadBatchesAreRefusedAndNotStored(t *testing.T) {
 	}
 }
 
+// max.message.bytes=0 was no bound at all.
+func TestNoBatchFitsIntoNoBytes(t *testing.T) {
+	h := newHouse(t, 1)
+	none := "0"
+	h.create("t", 1, 1, map[string]*string{"max.message.bytes": &none})
+	if got := h.produceOnce("t", 9, -1, oneRecord(plain, "v")); perr.Code(got.ErrorCode) != perr.MessageTooLarge {
+		t.Errorf("%s", perr.Code(got.ErrorCode))
+	}
+}
+
 // TestNoAnswerWithoutAcks: compat-P09. The answer to the next request comes next, and a failed produce
 // ends the connection.
 func TestNoAnswerWithoutAcks(t *testing.T) {
