@@ -13,6 +13,12 @@ import (
 func (f *Front) syncGroup(r *kmsg.SyncGroupRequest, _ Client, slot *Slot) {
 	cmd := group.SyncGroup{Group: r.Group, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID}
 	if r.Version >= 5 {
+		if r.ProtocolType == nil || r.Protocol == nil { // as Kafka: from here on both are to be said
+			resp := r.ResponseKind().(*kmsg.SyncGroupResponse)
+			resp.ErrorCode, resp.MemberAssignment = int16(perr.InconsistentGroupProtocol), []byte{}
+			slot.Reply(resp)
+			return
+		}
 		cmd.ProtocolType, cmd.Protocol = r.ProtocolType, r.Protocol
 	}
 	for _, a := range r.GroupAssignment {

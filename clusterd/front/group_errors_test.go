@@ -67,6 +67,14 @@ func TestMembersOfAGroupNeverSeen(t *testing.T) {
 		if code := perr.Code(h.raw(1, sync, version).(*kmsg.SyncGroupResponse).ErrorCode); code != perr.UnknownMemberId {
 			t.Errorf("SyncGroup v%d: %s", version, code)
 		}
+		sync.Protocol = nil
+		want := perr.UnknownMemberId
+		if version >= 5 { // from here on both are to be said
+			want = perr.InconsistentGroupProtocol
+		}
+		if code := perr.Code(h.raw(1, sync, version).(*kmsg.SyncGroupResponse).ErrorCode); code != want {
+			t.Errorf("SyncGroup v%d without a protocol: %s", version, code)
+		}
 		leave := kmsg.NewPtrLeaveGroupRequest()
 		leave.Group, leave.MemberID = "never", "nobody"
 		leave.Members = []kmsg.LeaveGroupRequestMember{{MemberID: "nobody"}, {MemberID: "nobody else"}}

@@ -78,8 +78,6 @@ func (b *beat) classicMember(c JoinGroup) (m *consumer, old, id string, code per
 	if c.InstanceID != nil {
 		owner := b.g.members[b.g.statics[*c.InstanceID]]
 		switch {
-		case owner != nil && c.MemberID == "" && !owner.classic() && owner.epoch != away:
-			return nil, "", "", perr.UnreleasedInstanceId, fmt.Sprintf("instance id %s is owned by member %s", *c.InstanceID, owner.said.Member)
 		case owner != nil && c.MemberID == "":
 			return owner.replacedBy(c.NewMemberID), owner.said.Member, c.NewMemberID, 0, ""
 		case owner == nil && c.MemberID != "":

@@ -26,7 +26,7 @@ func (s *State) classicAgain(name string) {
 	c := s.hard(name)
 	if c.consumers != nil {
 		s.kept -= c.consumers.size
-		c.consumers = nil
+		c.consumers, c.protocolType = nil, consumerType // had members, which is how its offsets expire
 		delete(s.beats, name)
 	}
 }

@@ -95,6 +95,14 @@ func readAssignment(b []byte) (map[string][]int32, bool) {
 	return out, !e.bad && version >= 0
 }
 
+// hasUserData: the assignment says something that only the assignor that made it understands.
+func hasUserData(b []byte) bool {
+	e := &embedded{b: b}
+	e.int16()
+	e.partitions()
+	return e.int32() > 0 && !e.bad
+}
+
 func writeAssignment(version int16, set map[string][]int32) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(min(version, newestAssignment)))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(set)))

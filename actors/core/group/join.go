@@ -29,7 +29,7 @@ func (t *turn) join(c JoinGroup) {
 		refuse(perr.InconsistentGroupProtocol, fmt.Sprintf("group %s has members of type %q and no protocol that all of them and this member support", c.Group, t.protocolType))
 	case c.MemberID == "":
 		t.joinNewcomer(c)
-	case t.isPending(c.MemberID):
+	case t.isPending(c.MemberID) && c.InstanceID == nil: // static members are given no id to come back with
 		delete(t.pending, c.MemberID)
 		t.add(c, c.MemberID)
 	default:
@@ -109,7 +109,7 @@ func (t *turn) add(c JoinGroup, id string) {
 	m := &member{id: id, instance: c.InstanceID, fresh: true, deadline: t.now + newMemberJoin}
 	t.put(m)
 	t.park(m, c)
-	if t.phase == Preparing && t.generation == 0 {
+	if t.phase == Preparing && t.initial {
 		t.newcomer = true
 	}
 	t.prepare()

@@ -117,10 +117,11 @@ func (b *beat) full() (perr.Code, string) {
 }
 
 // fence: a member is on the epoch it was told last. One that missed the last answer comes with the epoch before; it may
-// go on if it has nothing that was taken from it since.
+// go on if it has nothing that was taken from it since. One that was fenced has given up everything and joins again under
+// its id.
 func (b *beat) fence(m *consumer) (perr.Code, string) {
 	switch {
-	case b.req.Epoch == m.epoch, !fenceMemberEpochs:
+	case b.req.Epoch == m.epoch, b.req.Epoch == joining, !fenceMemberEpochs:
 		return 0, ""
 	case b.req.Epoch > m.epoch:
 		return perr.FencedMemberEpoch, fmt.Sprintf("The consumer group member has a greater member epoch (%d) than the one known by the group coordinator (%d). The member must abandon all its partitions and rejoin.", b.req.Epoch, m.epoch)

@@ -55,6 +55,9 @@ func (b *beat) upgrade(l *live) (perr.Code, string) {
 		if !ok || !whole {
 			return refuse(fmt.Sprintf("what member %s says cannot be read", m.id))
 		}
+		if hasUserData(b.s.lastAssigned(b.req.Group, l, m)) {
+			return refuse(fmt.Sprintf("the assignor of its members gave member %s more than partitions, which would be lost", m.id))
+		}
 		r.speaks(m.protocols, m.sessionMs, said)
 		owned[m.id] = byID(said.owned, b.req.Image.TopicNamed)
 		g.put(&consumer{said: r, epoch: l.generation, previous: l.generation, assigned: byID(had, b.req.Image.TopicNamed).Keep(free), revoking: assignor.Partitions{}})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -160,13 +161,20 @@ func partitionsByName(text string) []byte {
 	return whole[2 : len(whole)-4]
 }
 
-// given makes "has=a/0+b/1" an assignment that consumers read, and leaves everything else as it is.
+// given makes "has=a/0+b/1" an assignment that consumers read, "has=a/0|x" one with x as data of its assignor, and leaves
+// everything else as it is.
 func given(text string) []byte {
 	owned, is := strings.CutPrefix(text, "has=")
 	if !is {
 		return []byte(text)
 	}
-	return append(append([]byte{0, 3}, partitionsByName(owned)...), 0xff, 0xff, 0xff, 0xff)
+	owned, data, some := strings.Cut(owned, "|")
+	size := uint32(math.MaxUint32) // none
+	if some {
+		size = uint32(len(data))
+	}
+	b := append([]byte{0, 3}, partitionsByName(owned)...)
+	return append(binary.BigEndian.AppendUint32(b, size), data...)
 }
 
 func (s *script) command(verb string, ref core.RequestID, name string, a args) Command {

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"fmt"
+	"math"
 
 	"lockstep/protocol/perr"
 )
@@ -83,6 +84,9 @@ func (t *turn) ended(c EndTxn) Ended {
 	if !c.Bump {
 		return Ended{Ref: c.Ref, ProducerID: -1, Epoch: -1}
 	}
+	if t.record.Epoch == math.MaxInt16 { // of a fence: nothing could be above it
+		return Ended{Ref: c.Ref, Code: perr.ProducerFenced, ProducerID: -1, Epoch: -1}
+	}
 	return Ended{Ref: c.Ref, ProducerID: t.record.ProducerID, Epoch: t.record.Epoch}
 }
 
@@ -107,10 +111,14 @@ func (t *turn) complete() {
 	t.used()
 	waiters := t.waiters
 	t.waiters = nil
+	// Whoever asked for this end is told of this end, before a successor moves on: what it is told is what it writes with.
 	for _, w := range waiters {
 		if w.end != nil {
 			t.reply(t.ended(*w.end))
-		} else {
+		}
+	}
+	for _, w := range waiters {
+		if w.init != nil {
 			t.init(*w.init)
 		}
 	}

@@ -37,6 +37,8 @@ func (t *turn) init(c InitProducerID) {
 		return
 	}
 	switch phase := r.phase(); {
+	case phase == Ongoing && expected && c.ExpectedEpoch != r.Epoch && fenceOlderEpochs:
+		refuse(perr.ProducerFenced, "") // what is open is its successor's
 	case phase == Ongoing:
 		t.fence()
 		t.wait(waiter{init: &c})

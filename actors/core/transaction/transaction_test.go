@@ -87,56 +87,6 @@ func TestMarkersAreWrittenUntilTheyStand(t *testing.T) {
 	}
 }
 
-// KIP-98: one producer at a time; what an older one has open is aborted under an epoch that it does not have.
-func TestAnOlderProducerIsFenced(t *testing.T) {
-	w := newWorld(t)
-	old := w.init("a")
-	w.add(old, part(0, 0))
-	ref := w.next()
-	w.do(InitProducerID{Ref: ref, ID: "a", Fresh: w.fresh, TimeoutMs: 60_000, ExpectedID: -1})
-	if m := w.markers[0].(WriteMarker); m.Commit || m.Epoch != old.epoch+1 || w.code(ref) != unanswered {
-		t.Fatalf("%+v, answered %v", m, w.code(ref))
-	}
-	w.settle(MarkerCommitted)
-	a, _ := reply[Initialized](w, ref)
-	if a.Code != 0 || a.ProducerID != old.pid || a.Epoch != old.epoch+2 {
-		t.Fatalf("%+v", a)
-	}
-	if code := w.add(old, part(0, 0)); code != perr.ProducerFenced {
-		t.Errorf("add: %v", code)
-	}
-	for _, bump := range []bool{true, false} {
-		if end := w.end(old, true, bump); w.code(end) != perr.ProducerFenced {
-			t.Errorf("end, bump %v: %v", bump, w.code(end))
-		}
-	}
-	if _, code := w.reinit(old); code != perr.ProducerFenced {
-		t.Errorf("init: %v", code)
-	}
-	if code := w.add(producer{"a", 1, 0}, part(0, 0)); code != perr.InvalidProducerIdMapping {
-		t.Errorf("another producer id: %v", code) // F49
-	}
-	if code := w.add(producer{"b", old.pid, 0}, part(0, 0)); code != perr.InvalidProducerIdMapping {
-		t.Errorf("an unknown id: %v", code)
-	}
-}
-
-func TestAProducerGoesOnAfterAnError(t *testing.T) { // KIP-360
-	w := newWorld(t)
-	p := w.init("a")
-	next, code := w.reinit(p)
-	if code != 0 || next.epoch != p.epoch+1 {
-		t.Fatalf("%+v %v", next, code)
-	}
-	if retry, code := w.reinit(p); code != 0 || retry != next {
-		t.Fatalf("a retry: %+v %v", retry, code)
-	}
-	w.init("a")
-	if _, code := w.reinit(next); code != perr.ProducerFenced {
-		t.Fatalf("after a successor: %v", code)
-	}
-}
-
 // The table of KIP-890: with a bump at each end, the epoch tells a retry from the next request.
 func TestEndsWithABump(t *testing.T) {
 	w := newWorld(t)
@@ -203,6 +153,14 @@ func TestEpochsAreUsedUp(t *testing.T) {
 		t.Fatalf("a retry: %+v", b)
 	}
 	w.s.txns["a"].Epoch = lastUsed
+	p = producer{"a", a.ProducerID, lastUsed}
+	w.add(p, part(0, 0))
+	w.wait(60_000) // fenced by time, under the epoch that nobody has
+	w.settle(MarkerCommitted)
+	if end := w.end(p, false, true); w.code(end) != perr.ProducerFenced {
+		got, _ := reply[Ended](w, end)
+		t.Fatalf("it may go on with %+v", got)
+	}
 	if next := w.init("a"); next.pid == a.ProducerID || next.epoch != 0 {
 		t.Fatalf("init with used up epochs: %+v", next)
 	}
