@@ -45,7 +45,7 @@ func (a *attempt) waits(id core.PartitionID) bool {
 	if a.home.dead || a.home.pausedUntil > a.sent || a.leader.disk.slow > 0 && a.leader.disk.slow+10*sec > a.sent || a.leader.lost != nil {
 		return false
 	}
-	if r == nil && a.leader.dropping[id] > 0 {
+	if _, closing := a.leader.retiring[id]; r == nil && (closing || a.leader.dropping[id] > 0) {
 		return false // it is being closed, which may have to wait for its mailbox
 	}
 	return r == nil || max(r.partition.box.slow, r.partition.box.stuck) <= a.sent && r.highwater.box.slow <= a.sent
