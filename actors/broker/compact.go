@@ -107,16 +107,26 @@ func (c *compactor) floors(leader *Replica, registered []image.Gate) core.Offset
 	return held(leader.Gates(), registered, v)
 }
 
-// everybodyHas reports whether every replica that the partition is assigned to has a log up to there. One that is behind
-// holds what a tombstone deleted, or the beginning of a transaction, and would not hear that it is over.
+// everybodyHas reports whether every mirror that is registered has the log up to there, and every replica that the partition
+// is assigned to. One that is behind holds what a tombstone deleted, or the beginning of a transaction, and would not hear that
+// it is over. A log that was not compared with the leader's may be as long and another.
 func (c *compactor) everybodyHas(id core.PartitionID, to core.Offset) bool {
 	cluster := c.broker.cluster
 	p, known := cluster.Newest().Partition(id)
-	if !known {
+	leader, leads := cluster.Leader(id)
+	if !known || !leads || c.floors(leader, c.broker.Image().Sync[id.Topic].Gates) < to {
 		return false
 	}
+	if !tombstonesWaitForReplicas {
+		return true
+	}
+	term := leader.reported.Load()
 	for _, at := range p.Replicas {
-		if r, ok := cluster.replica(at, id); (!ok || r.View().LEO < to) && tombstonesWaitForReplicas {
+		r, ok := cluster.replica(at, id)
+		if !ok {
+			return false
+		}
+		if has := r.reported.Load(); has == nil || term == nil || has.Epoch != term.Epoch || has.Term != term.Term || has.LEO < to {
 			return false
 		}
 	}
@@ -148,7 +158,7 @@ func (c *compactor) pass(r *Replica, name string, to core.Offset, p compaction.P
 		again = full
 	}
 	cleaner := compaction.NewCleaner(p, keys)
-	w := writer{compactor: c, replica: r, pass: prepared.Pass}
+	w := writer{compactor: c, replica: r, pass: prepared.Pass, end: end, removes: p.Remove}
 	err := c.walk(r, prepared.LogStart, end, func(b batch.Batch) bool {
 		w.add(cleaner.Clean(b))
 		return w.why == ""
@@ -206,6 +216,8 @@ type writer struct {
 	compactor *compactor
 	replica   *Replica
 	pass      core.RequestID
+	end       core.Offset // of the pass, exclusive
+	removes   bool        // tombstones and markers go
 	list      []batch.Batch
 	size      int
 	why       string // the pass is over
@@ -230,6 +242,10 @@ func (w *writer) flush(c partition.CleanBatches) {
 	}
 	if err := w.replica.store.Admit(); err != nil {
 		w.why = err.Error() // what is written again takes room before it gives room back
+		return
+	}
+	if w.removes && !w.compactor.everybodyHas(w.replica.id, w.end) {
+		w.why = "somebody who is new, or has begun anew, has yet to copy what it takes away"
 		return
 	}
 	c.Pass, c.Batches = w.pass, w.list
@@ -266,9 +282,11 @@ func (c *compactor) rules(img *image.Image, t *image.Topic) (rules compactionRul
 	if err != nil {
 		panic("broker: min.cleanable.dirty.ratio is not a number: " + err.Error())
 	}
+	lag := retention.Lag{LeastMs: number("min.compaction.lag.ms"), MostMs: number("max.compaction.lag.ms"), Ratio: ratio}
 	return compactionRules{
-		segments:  retention.Rules{Ms: -1, Bytes: -1, SegmentMs: number("segment.ms"), SegmentBytes: number("segment.bytes")},
-		lag:       retention.Lag{LeastMs: number("min.compaction.lag.ms"), MostMs: number("max.compaction.lag.ms"), Ratio: ratio},
+		// As in Kafka a segment is no longer than the greatest lag: one that is written to all the time would stay young.
+		segments:  retention.Rules{Ms: -1, Bytes: -1, SegmentMs: min(number("segment.ms"), lag.MostMs), SegmentBytes: number("segment.bytes")},
+		lag:       lag,
 		retention: number("delete.retention.ms"),
 	}, true
 }

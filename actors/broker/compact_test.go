@@ -20,13 +20,17 @@ import (
 	"lockstep/protocol/batch"
 )
 
-// compacts makes a topic in which every batch is a segment and tombstones stay no time at all.
-func (r *rig) compacts(name string) *Replica {
+// compacts makes a topic in which every batch is a segment and tombstones stay no time at all, with more settings.
+func (r *rig) compacts(name string, more ...string) *Replica {
 	r.t.Helper()
 	answer := make(chan any, 1)
-	r.CreateTopic(controller.CreateTopic{Name: name, Partitions: 1, Replication: int16(len(r.stores)), Config: map[string]string{
+	config := map[string]string{
 		"cleanup.policy": "compact", "segment.bytes": "14", "min.cleanable.dirty.ratio": "0", "delete.retention.ms": "0",
-	}}, func(a any) { answer <- a })
+	}
+	for i := 0; i < len(more); i += 2 {
+		config[more[i]] = more[i+1]
+	}
+	r.CreateTopic(controller.CreateTopic{Name: name, Partitions: 1, Replication: int16(len(r.stores)), Config: config}, func(a any) { answer <- a })
 	created, ok := (<-answer).(controller.CreatedTopic)
 	if !ok || created.Code != 0 {
 		r.t.Fatalf("create %s: %+v", name, created)

@@ -97,6 +97,7 @@ func (r *Replica) tellHighWatermark(cmd highwater.Command) {
 
 func (r *Replica) reportDurable(e partition.ReportDurable) {
 	self := r.broker.id
+	r.reported.Store(&e)
 	report := highwater.ReportReplica{Replica: self, Epoch: e.Epoch, Term: e.Term, LEO: e.LEO}
 	if e.Leader == self {
 		r.highwater.Tell(report)

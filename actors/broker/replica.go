@@ -36,6 +36,8 @@ type Replica struct {
 	passes atomic.Int64 // of compaction that have begun
 	gates  atomic.Pointer[highwater.PublishGates]
 	floor  atomic.Pointer[highwater.PublishFloor]
+	// reported is how far this log is durable and, at a follower, the same as its leader's of that epoch and term.
+	reported atomic.Pointer[partition.ReportDurable]
 
 	ackMode AckMode   // of the newest ledger entry; the HW actor's own
 	timing  ackTiming // the HW actor's own

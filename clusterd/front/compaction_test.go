@@ -295,3 +295,22 @@ func TestConsumersAreNotGivenEmptyBatches(t *testing.T) {
 		}
 	}
 }
+
+// R03: what is empty is put together around the end of who copies the log as replicas do: it is given the rest alone.
+func TestAReaderInTheMiddleOfWhatIsEmptyIsGivenTheRest(t *testing.T) {
+	h := compacting(t, 1)
+	h.create("t", 1, 1, compacted())
+	c := h.client()
+	h.put(c, "t", "a=1", "b=1")
+	h.put(c, "t", "a=2")
+	h.put(c, "t", "b=2", "a=3")
+	end := h.put(c, "t", "end=1")
+	h.becomes("t", end, "3:b=2 4:a=3 5:end=1")
+	for at := int64(0); at < 3; at++ {
+		part := h.fetch(fetchRequest(1, ask{topic: h.topic("t"), offset: at}), 20)[0]
+		b, _, err := batch.Parse(part.Records)
+		if err != nil || part.ErrorCode != 0 || b.BaseOffset != at || b.LastOffset() != 2 || !b.IsNothing() || batch.Validate(b) != nil {
+			t.Errorf("from %d: %v, batch %d to %d", at, err, b.BaseOffset, b.LastOffset())
+		}
+	}
+}

@@ -240,6 +240,7 @@ func (a *answer) batches(replica *broker.Replica, from, below core.Offset, room 
 		if list[0].Base > from && n == 0 {
 			return nil, true, nil
 		}
+		list[0] = fromOn(list[0], from)
 		if a.mirror != nil {
 			return list, false, nil
 		}
@@ -252,6 +253,15 @@ func (a *answer) batches(replica *broker.Replica, from, below core.Offset, room 
 		}
 		from = last.Last + 1
 	}
+}
+
+// fromOn is a stored batch for who asks for an offset inside of it: of what is empty only the rest. A reader that appends what it
+// is given was in the middle of it when it was put together, and a batch that begins below its end is none it can append.
+func fromOn(s journal.StoredBatch, from core.Offset) journal.StoredBatch {
+	if rest, ok := headerOf(s).From(int64(from)); ok && s.Base < from {
+		s.Base, s.Bytes = from, rest.Bytes
+	}
+	return s
 }
 
 func isNothing(s journal.StoredBatch) bool { return headerOf(s).IsNothing() }
