@@ -20,9 +20,6 @@ import (
 //
 // An answer comes from this broker's image alone, and that is the point: it may lag (D9).
 
-// noOperations says that authorized operations were not computed.
-const noOperations = -2147483648
-
 func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
 	r.Topics = onceAsked(r.Topics)
 	names := f.topicsToCreate(r)
@@ -134,7 +131,8 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]per
 	cluster := string(img.Cluster)
 	resp.ClusterID = &cluster
 	resp.ControllerID = int32(img.Controller)
-	resp.AuthorizedOperations = noOperations
+	resp.AuthorizedOperations = operations(clusterOperations, r.IncludeClusterAuthorizedOperations)
+	ops := operations(topicOperations, r.IncludeTopicAuthorizedOperations)
 	for _, b := range liveBrokers(img) {
 		n := kmsg.NewMetadataResponseBroker()
 		n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
@@ -142,7 +140,7 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]per
 	}
 	if asksForAll(r) {
 		for _, t := range img.Topics {
-			resp.Topics = append(resp.Topics, describeTopic(img, t, r.Version))
+			resp.Topics = append(resp.Topics, describeTopic(img, t, ops))
 		}
 		sort.Slice(resp.Topics, func(i, j int) bool { return *resp.Topics[i].Topic < *resp.Topics[j].Topic })
 		return resp
@@ -151,7 +149,7 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]per
 		resp.ErrorCode = int16(perr.RebootstrapRequired)
 	}
 	for _, asked := range r.Topics {
-		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, refused))
+		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, ops, refused))
 	}
 	return resp
 }
@@ -184,20 +182,20 @@ func asksForAll(r *kmsg.MetadataRequest) bool {
 	return r.Topics == nil
 }
 
-func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic, version int16, refused map[string]perr.Code) kmsg.MetadataResponseTopic {
+func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic, version int16, ops int32, refused map[string]perr.Code) kmsg.MetadataResponseTopic {
 	byID := asked.TopicID != [16]byte{}
 	var name string
 	if asked.Topic != nil {
 		name = *asked.Topic
 	}
 	out := kmsg.NewMetadataResponseTopic()
-	out.Topic, out.TopicID, out.AuthorizedOperations = asked.Topic, asked.TopicID, noOperations
+	out.Topic, out.TopicID, out.AuthorizedOperations = asked.Topic, asked.TopicID, ops
 	if out.Topic == nil && version < 12 {
 		out.Topic = new(string)
 	}
 	switch t, code := findTopic(img, name, asked.TopicID, byID); {
 	case code == perr.None:
-		return describeTopic(img, t, version)
+		return describeTopic(img, t, ops)
 	case byID:
 		out.ErrorCode = int16(code)
 	case !legalName(name):
@@ -210,10 +208,10 @@ func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic,
 	return out
 }
 
-func describeTopic(img *image.Image, t *image.Topic, version int16) kmsg.MetadataResponseTopic {
+func describeTopic(img *image.Image, t *image.Topic, ops int32) kmsg.MetadataResponseTopic {
 	out := kmsg.NewMetadataResponseTopic()
 	name := t.Name
-	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, noOperations
+	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, ops
 	for i, p := range t.Partitions {
 		at := kmsg.NewMetadataResponseTopicPartition()
 		at.Partition, at.Leader, at.LeaderEpoch = int32(i), int32(p.Leader), int32(p.LeaderEpoch)

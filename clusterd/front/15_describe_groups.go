@@ -29,6 +29,7 @@ func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Sl
 				return
 			}
 			describeGroup(out, reply.(group.Described), r.Version)
+			out.AuthorizedOperations = operations(groupOperations, r.IncludeAuthorizedOperations && out.ErrorCode == 0)
 		})
 	}
 }

@@ -41,6 +41,8 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 		switch {
 		case byID && rt.Topic != nil:
 			code, why = perr.InvalidRequest, "name the topic or its id, not both"
+		case !byID && rt.Topic == nil:
+			code, why = perr.InvalidRequest, "neither a topic nor an id is named"
 		case code == perr.None:
 			out.Topic, out.TopicID = &topic.Name, topic.ID
 			if code, why = mirroredRefusal(img, topic); code == perr.None {

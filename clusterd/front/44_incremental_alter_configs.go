@@ -123,6 +123,11 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 		answer(perr.InvalidConfig, "topic "+rr.ResourceName+": "+why)
 		return
 	}
+	// What is deleted need not be a setting, as in Kafka: tools take back what they know of and this release does not.
+	deleted = slices.DeleteFunc(deleted, func(name string) bool {
+		s, known := controller.FindSetting(name)
+		return !known || s.Scope&controller.TopicScope == 0
+	})
 	f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, answer)
 }
 

@@ -21,7 +21,7 @@ func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, _ Client, slot *
 	resp.EndpointType = r.EndpointType
 	resp.ClusterID = string(img.Cluster)
 	resp.ControllerID = int32(img.Controller)
-	resp.ClusterAuthorizedOperations = noOperations
+	resp.ClusterAuthorizedOperations = operations(clusterOperations, r.IncludeClusterAuthorizedOperations)
 	if r.Version >= 1 && r.EndpointType != brokerEndpoints {
 		resp.ErrorCode = int16(perr.UnsupportedEndpointType)
 		if r.EndpointType == controllerEndpoints {

@@ -40,6 +40,7 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Cl
 				out.ErrorCode, out.ErrorMessage = int16(perr.GroupIdNotFound), text("Group "+id+" is not a consumer group.")
 				return
 			}
+			out.AuthorizedOperations = operations(groupOperations, r.IncludeAuthorizedOperations)
 			out.State, out.Epoch, out.AssignmentEpoch, out.AssignorName = d.State, d.Epoch, d.TargetEpoch, d.Assignor
 			for _, m := range d.Members {
 				at := kmsg.NewConsumerGroupDescribeResponseGroupMember()

@@ -82,7 +82,7 @@ func cursorAt(topic string, partition int) *kmsg.DescribeTopicPartitionsResponse
 
 func unknownTopicPartitions(name string, code perr.Code) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
-	out.Topic, out.ErrorCode = &name, int16(code)
+	out.Topic, out.ErrorCode, out.AuthorizedOperations = &name, int16(code), topicOperations
 	return out
 }
 
@@ -90,7 +90,7 @@ func unknownTopicPartitions(name string, code perr.Code) kmsg.DescribeTopicParti
 func pageOf(img *image.Image, t *image.Topic, first, end int) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
 	name := t.Name
-	out.Topic, out.TopicID = &name, t.ID
+	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, topicOperations
 	for i := first; i < end; i++ {
 		p := t.Partitions[i]
 		at := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()

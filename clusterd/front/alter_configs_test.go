@@ -58,6 +58,10 @@ func TestSettingsOfTopicsAreAltered(t *testing.T) {
 	if code, _ := h.alterConfigs(topic, "orders", false, op{Name: follow, Op: kmsg.IncrementalAlterConfigOpDelete}); code != 0 || h.config(topic, "orders", follow) != "false" {
 		t.Errorf("deleted: %v, %q", code, h.config(topic, "orders", follow))
 	}
+	if code, why := h.alterConfigs(topic, "orders", false, op{Name: "remote.storage.enable", Op: kmsg.IncrementalAlterConfigOpDelete}, set("retention.ms", "1001")); code != 0 || h.config(topic, "orders", "retention.ms") != "1001" {
+		t.Errorf("deleting what nobody knows: %v %s", code, why)
+	}
+	h.alterConfigs(topic, "orders", false, set("retention.ms", "1000"))
 	comma := "delete,compact"
 	if code, why := h.alterConfigs(topic, "orders", false, op{Name: "cleanup.policy", Op: kmsg.IncrementalAlterConfigOpAppend, Value: &comma}); code != 0 || h.config(topic, "orders", "cleanup.policy") != comma {
 		t.Errorf("appended: %v %s, %q", code, why, h.config(topic, "orders", "cleanup.policy"))

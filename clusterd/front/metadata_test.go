@@ -205,9 +205,10 @@ func TestADeletedTopicIsGone(t *testing.T) {
 	id := h.create("b", 1, 3, nil).ID
 	name := "a"
 	r := kmsg.NewPtrDeleteTopicsRequest()
-	r.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {TopicID: id}, {TopicID: core.TopicID{9}}}
+	r.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {TopicID: id}, {TopicID: core.TopicID{9}}, {}, {Topic: &name, TopicID: id}}
 	got := h.raw(3, r, 6).(*kmsg.DeleteTopicsResponse).Topics
-	if got[0].ErrorCode != 0 || got[1].ErrorCode != 0 || *got[1].Topic != "b" || perr.Code(got[2].ErrorCode) != perr.UnknownTopicId {
+	if got[0].ErrorCode != 0 || got[1].ErrorCode != 0 || *got[1].Topic != "b" || perr.Code(got[2].ErrorCode) != perr.UnknownTopicId ||
+		perr.Code(got[3].ErrorCode) != perr.InvalidRequest || perr.Code(got[4].ErrorCode) != perr.InvalidRequest {
 		t.Errorf("%+v", got)
 	}
 	if left := h.raw(3, metadataOf(), 0).(*kmsg.MetadataResponse).Topics; len(left) != 0 {

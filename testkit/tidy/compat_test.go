@@ -14,7 +14,7 @@ import (
 
 // compatIDs are the rows that protocol/COMPAT.md must have.
 func compatIDs() (ids []string) {
-	for family, last := range map[string]int{"1.3.": 12, "F": 20, "L": 11, "E": 8, "H": 12, "P": 15, "T": 24, "R": 10, "G": 16, "A": 14, "S": 9, "J": 4, "K": 8} {
+	for family, last := range map[string]int{"1.3.": 12, "F": 20, "L": 11, "E": 8, "H": 12, "P": 15, "T": 24, "R": 10, "G": 16, "A": 15, "S": 9, "J": 4, "K": 8} {
 		for n := 1; n <= last; n++ {
 			id := fmt.Sprintf("%s%02d", family, n)
 			if family == "K" || family == "1.3." {
