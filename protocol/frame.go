@@ -72,7 +72,7 @@ func ParseHeader(frame []byte) (h Header, rest []byte, err error) {
 
 // DecodeRequest reads the request that h announces, by our types or kmsg's. Bytes of the request may alias
 // rest. Requests other than those that carry records or member data are small; a larger one is refused, because
-// decoding multiplies by up to Growth.
+// decoding multiplies by up to Growth. So is a text above 32767 bytes.
 func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 	req, err := messages.NewRequest(h.Key, h.Version)
 	if err != nil {
@@ -87,6 +87,9 @@ func DecodeRequest(h Header, rest []byte) (kmsg.Request, error) {
 	}
 	if err == nil {
 		err = req.ReadFrom(body)
+	}
+	if err == nil {
+		err = shortTexts(h.Key, len(body), req)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("API key %d version %d: %w", h.Key, h.Version, err)

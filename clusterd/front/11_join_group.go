@@ -1,7 +1,9 @@
 package front
 
 import (
+	"math"
 	"net"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -32,7 +34,7 @@ func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
 	if r.InstanceID != nil {
 		stem = *r.InstanceID
 	}
-	cmd.NewMemberID = stem + "-" + uuid.NewString()
+	cmd.NewMemberID = strings.ToValidUTF8(stem[:min(len(stem), maxStem)], "") + "-" + uuid.NewString()
 	for _, p := range r.Protocols {
 		cmd.Protocols = append(cmd.Protocols, group.Protocol{Name: p.Name, Metadata: p.Metadata})
 	}
@@ -50,6 +52,9 @@ func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
 		slot.Reply(joined(r, j))
 	})
 }
+
+// maxStem is what is left for a name in the id of a member: others are told it, in every version.
+const maxStem = math.MaxInt16 - len("-00000000-0000-0000-0000-000000000000")
 
 func joined(r *kmsg.JoinGroupRequest, j group.Joined) *kmsg.JoinGroupResponse {
 	resp := r.ResponseKind().(*kmsg.JoinGroupResponse)

@@ -3,6 +3,7 @@ package front
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -131,9 +132,9 @@ func (f *Front) alterTopic(rr *kmsg.IncrementalAlterConfigsRequestResource, dryR
 	f.setTopic(controller.AlterTopic{ID: topic.ID, Set: set, Delete: deleted, DryRun: dryRun}, answer)
 }
 
-// maxTopicValue is the longest value of a topic's setting, in bytes: as much as one request has. Lists are appended to,
-// and each change keeps the whole of them.
-const maxTopicValue = 1 << 20
+// maxTopicValue is the longest value of a topic's setting, in bytes: as long as a text may be in every version that tells of
+// it. Lists are appended to, and each change keeps the whole of them.
+const maxTopicValue = math.MaxInt16
 
 func (f *Front) setTopic(c controller.AlterTopic, answer func(perr.Code, string)) {
 	for name, value := range c.Set {

@@ -1,6 +1,10 @@
 package front
 
 import (
+	"errors"
+	"io"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -128,6 +132,41 @@ func TestTooMuchMetadataOfAnOffset(t *testing.T) {
 		r.Topics = append(r.Topics, rt)
 		if code := perr.Code(h.raw(1, r, 8).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode); code != want {
 			t.Errorf("%d bytes: %s", size, code)
+		}
+	}
+}
+
+// TestALongNameSpoilsNobodysAnswer: lists are given in versions that cannot carry it, and the id of a member, which has the
+// name of its client in it, is told to others.
+func TestALongNameSpoilsNobodysAnswer(t *testing.T) {
+	h := newHouse(t, 1)
+	h.create("t", 1, 1, nil)
+	r := kmsg.NewPtrOffsetCommitRequest()
+	r.Group, r.Generation = strings.Repeat("g", math.MaxInt16+1), -1
+	rt := kmsg.NewOffsetCommitRequestTopic()
+	rt.Topic = "t"
+	rt.Partitions = append(rt.Partitions, kmsg.NewOffsetCommitRequestTopicPartition())
+	r.Topics = append(r.Topics, rt)
+	c := dial(t, h.addrs[0])
+	sendRequest(t, c, 1, r, 8)
+	if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
+		t.Fatalf("a long group id: %d bytes, %v", n, err)
+	}
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Group, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis, join.ProtocolType = "g", 10_000, 10_000, "consumer"
+	join.Protocols = append(join.Protocols, kmsg.JoinGroupRequestProtocol{Name: "range"})
+	join.SetVersion(4)
+	c = dial(t, h.addrs[0])
+	if _, err := c.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(strings.Repeat("c", math.MaxInt16))).AppendRequest(nil, join, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_, body := readResponse(t, c)
+	if got := decodeStrictly(t, join, body).(*kmsg.JoinGroupResponse); perr.Code(got.ErrorCode) != perr.MemberIdRequired || len(got.MemberID) != math.MaxInt16 {
+		t.Fatalf("%s, an id of %d bytes", perr.Code(got.ErrorCode), len(got.MemberID))
+	}
+	for version := int16(0); version <= 5; version++ {
+		if list := h.raw(1, kmsg.NewPtrListGroupsRequest(), version).(*kmsg.ListGroupsResponse); list.ErrorCode != 0 || len(list.Groups) != 1 {
+			t.Fatalf("version %d: %+v", version, list)
 		}
 	}
 }
