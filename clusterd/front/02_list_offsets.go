@@ -11,6 +11,7 @@ import (
 	"lockstep/actors/core/partition"
 	"lockstep/journal"
 	"lockstep/protocol/batch"
+	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
 
@@ -55,7 +56,7 @@ func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 						code = listOffset(replica, view, rp, r.Version, r.IsolationLevel, &at)
 					}
 				}
-				at.ErrorCode = int16(code)
+				at.ErrorCode = int16(perr.ForVersion(messages.KeyListOffsets, r.Version, code))
 				out.Partitions = append(out.Partitions, at)
 			}
 			resp.Topics = append(resp.Topics, out)

@@ -87,7 +87,7 @@ type (
 
 // refuse answers a partition with an error, beside which nothing is stated (compat-F15).
 func (a *answer) refuse(at *answeredPartition, code perr.Code) {
-	at.ErrorCode = int16(code)
+	at.ErrorCode = int16(perr.ForVersion(messages.KeyFetch, a.req.Version, code))
 	at.HighWatermark, at.LastStableOffset, at.LogStartOffset = -1, -1, -1
 	a.urgent = true
 }

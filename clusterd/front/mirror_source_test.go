@@ -278,7 +278,7 @@ func TestTheEndDoesNotGoBackAfterAnElection(t *testing.T) {
 	h.stopBroker(int(leader))
 	var next core.ReplicaID
 	waitFor(t, "another leader", func() bool { next = h.leader("t", 0); return next != leader })
-	end := func() perr.Code {
+	ended := func(version int16) perr.Code {
 		r := kmsg.NewPtrListOffsetsRequest()
 		rt := kmsg.NewListOffsetsRequestTopic()
 		rt.Topic = "t"
@@ -286,11 +286,15 @@ func TestTheEndDoesNotGoBackAfterAnElection(t *testing.T) {
 		rp.Timestamp = -1
 		rt.Partitions = append(rt.Partitions, rp)
 		r.Topics = append(r.Topics, rt)
-		return perr.Code(h.raw(int(next), r, 7).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0].ErrorCode)
+		return perr.Code(h.raw(int(next), r, version).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0].ErrorCode)
 	}
+	end := func() perr.Code { return ended(7) }
 	waitFor(t, "the new leader to serve", func() bool { return end() != perr.NotLeaderOrFollower })
 	if code := end(); code != perr.OffsetNotAvailable {
 		t.Errorf("the end of a leader that is not confirmed: %s", code)
+	}
+	if code := ended(4); code != perr.LeaderNotAvailable {
+		t.Errorf("a client that does not know this code yet hears %s", code)
 	}
 	if p := h.rawAt(next, fetchRequest(1<<20, ask{topic: id, offset: 2}), 13)[0]; p.ErrorCode != 0 || len(p.Records) > 0 {
 		t.Errorf("a fetch between HW and LEO: %s with %d bytes", perr.Code(p.ErrorCode), len(p.Records))

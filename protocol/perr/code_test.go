@@ -4,7 +4,7 @@ import "testing"
 
 // The draft's down-map cases, written out by hand: what a client of each version must be told.
 func TestClientsOfEachVersionGetACodeTheyKnow(t *testing.T) {
-	const produce, fetch, deleteTopics, deleteRecords, initProducerID, addPartitions, endTxn, createPartitions = 0, 1, 20, 21, 22, 24, 26, 37
+	const produce, fetch, listOffsets, deleteTopics, deleteRecords, initProducerID, addPartitions, addOffsets, endTxn, createPartitions = 0, 1, 2, 20, 21, 22, 24, 25, 26, 37
 	cases := []struct {
 		api      int16
 		from     Code
@@ -18,11 +18,13 @@ func TestClientsOfEachVersionGetACodeTheyKnow(t *testing.T) {
 		{produce, NotEnoughRemoteReplicasAfterAppend, 3, 14, 14, NotEnoughReplicasAfterAppend, "retriable stays retriable"},
 		{produce, ReadOnlyTopic, 3, 14, 14, PolicyViolation, "final stays final"},
 		{fetch, KafkaStorageError, 4, 20, 6, NotLeaderOrFollower, "the client looks for another leader"},
+		{listOffsets, OffsetNotAvailable, 0, 11, 5, LeaderNotAvailable, "retriable stays retriable"},
 		{deleteTopics, ReadOnlyTopic, 0, 6, 7, PolicyViolation, "an unknown code reads as an unexpected error of the server"},
 		{deleteRecords, ReadOnlyTopic, 0, 2, 3, PolicyViolation, "an unknown code reads as an unexpected error of the server"},
 		{createPartitions, ReadOnlyTopic, 0, 3, 4, PolicyViolation, "an unknown code reads as an unexpected error of the server"},
 		{initProducerID, ProducerFenced, 0, 5, 4, InvalidProducerEpoch, "fenced either way"},
 		{addPartitions, ProducerFenced, 0, 5, 2, InvalidProducerEpoch, "fenced either way"},
+		{addOffsets, ProducerFenced, 0, 4, 2, InvalidProducerEpoch, "fenced either way"},
 		{endTxn, ProducerFenced, 0, 5, 2, InvalidProducerEpoch, "fenced either way"},
 	}
 	special := map[[3]int16]Code{}

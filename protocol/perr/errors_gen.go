@@ -498,10 +498,12 @@ var downMap = []downRule{
 	{0, 14, NotEnoughRemoteReplicasAfterAppend, NotEnoughReplicasAfterAppend}, // Produce
 	{0, 14, ReadOnlyTopic, PolicyViolation},                                   // Produce
 	{1, 6, KafkaStorageError, NotLeaderOrFollower},                            // Fetch
+	{2, 5, OffsetNotAvailable, LeaderNotAvailable},                            // ListOffsets
 	{20, 7, ReadOnlyTopic, PolicyViolation},                                   // DeleteTopics
 	{21, 3, ReadOnlyTopic, PolicyViolation},                                   // DeleteRecords
 	{22, 4, ProducerFenced, InvalidProducerEpoch},                             // InitProducerId
 	{24, 2, ProducerFenced, InvalidProducerEpoch},                             // AddPartitionsToTxn
+	{25, 2, ProducerFenced, InvalidProducerEpoch},                             // AddOffsetsToTxn
 	{26, 2, ProducerFenced, InvalidProducerEpoch},                             // EndTxn
 	{37, 4, ReadOnlyTopic, PolicyViolation},                                   // CreatePartitions
 }
