@@ -89,13 +89,11 @@ func altered(now map[string]string, ops []kmsg.IncrementalAlterConfigsRequestRes
 	return set, deleted, ""
 }
 
-// listed is a list with items added, each once, or taken away.
+// listed is a list with items added, each once, or taken away. Between two commas with nothing between them is no item, as in
+// Kafka.
 func listed(list, items string, add bool) string {
-	var now []string
-	if list != "" {
-		now = strings.Split(list, ",")
-	}
-	named := strings.Split(items, ",")
+	comma := func(r rune) bool { return r == ',' }
+	now, named := strings.FieldsFunc(list, comma), strings.FieldsFunc(items, comma)
 	if add {
 		return strings.Join(once(append(now, named...), itself), ",")
 	}

@@ -227,6 +227,9 @@ func TestManySettingsAreReadInOnePass(t *testing.T) {
 	if got := listed("a,b", "b,c,c", true); got != "a,b,c" {
 		t.Errorf("added: %q", got)
 	}
+	if got := listed("a,,b", ",c,", true) + " " + listed("a", "", true) + " " + listed("", "", true); got != "a,b,c a " {
+		t.Errorf("nothing between commas: %q", got)
+	}
 	if got := listed("a,b,c", "a,c,x", false); got != "b" {
 		t.Errorf("removed: %q", got)
 	}

@@ -143,6 +143,9 @@ func (c *conn) read() (err error) {
 		frame, err := protocol.ReadFrame(in, size)
 		if err != nil {
 			c.release(p)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return fmt.Errorf("a request of %d bytes was not here within %s: send smaller ones over a line this slow", size, c.front.limits.Stall)
+			}
 			return ordinaryEnd(err)
 		}
 		if !c.admitLate(p) || !c.admitAsk(key, size, p) || key == messages.KeyProduce && !c.admitNames(protocol.Names(frame), p) {

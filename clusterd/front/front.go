@@ -21,7 +21,7 @@ type Limits struct {
 	Frame      int           // socket.request.max.bytes: the largest produce
 	SmallFrame int           // the largest frame of every other api, before protocol judges its body
 	Idle       time.Duration // connections.max.idle.ms; negative: for ever
-	Stall      time.Duration // how long a peer may take for the next piece of a frame
+	Stall      time.Duration // how long a peer may take to send a frame, and to take each MiB of an answer
 }
 
 // DefaultLimits are those of D26.

@@ -201,6 +201,24 @@ func TestRandomFramesNeverPanicNorLinger(t *testing.T) {
 	}
 }
 
+// A frame that does not come in time ends its connection, and the log says why: a producer on a slow line was cut off again
+// and again without a word.
+func TestARequestThatDoesNotArriveIsLogged(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Stall = 50 * time.Millisecond
+	f, addr, lines := bareFront(t, limits)
+	c := dial(t, addr)
+	c.Write(append(binary.BigEndian.AppendUint32(nil, 4000), 0, 0, 0, 9, 0, 0, 0, 1))
+	if n, err := c.Read(make([]byte, 1)); err == nil || isTimeout(err) {
+		t.Errorf("left open (%d, %v)", n, err)
+	}
+	waitFor(t, "the line", func() bool { return lines.count() == 1 })
+	if s := lines.String(); !strings.Contains(s, "4000 bytes") {
+		t.Error(s)
+	}
+	waitFor(t, "its bytes to be given back", func() bool { return f.memory.Held() == 0 })
+}
+
 // TestALengthPrefixIsNotAnAllocation: 64 connections announce 100 MiB each and send nothing.
 func TestALengthPrefixIsNotAnAllocation(t *testing.T) {
 	limits := DefaultLimits()
