@@ -1,8 +1,10 @@
 package transaction
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"lockstep/protocol/perr"
 )
@@ -23,8 +25,10 @@ func (t *turn) endTxn(c EndTxn) {
 		return
 	}
 	phase := r.phase()
-	overflowed := c.Bump && r.PreviousID == c.ProducerID && c.Epoch == lastUsed && r.Epoch == 0
-	retry := overflowed || c.Bump && int(r.Epoch) == int(c.Epoch)+1
+	// Only the end of its own transaction moves a producer on: the epoch before alone may be that of one who was replaced.
+	moved := c.Bump && (r.LastEpoch == c.Epoch || !retryOfOwnEnd)
+	overflowed := moved && r.PreviousID == c.ProducerID && c.Epoch == lastUsed && r.Epoch == 0
+	retry := overflowed || moved && int(r.Epoch) == int(c.Epoch)+1
 	current := r.Epoch == c.Epoch
 	switch {
 	case r.ProducerID != c.ProducerID && !overflowed:
@@ -112,13 +116,13 @@ func (t *turn) complete() {
 	waiters := t.waiters
 	t.waiters = nil
 	// Whoever asked for this end is told of this end, before a successor moves on: what it is told is what it writes with.
+	if successorsLast {
+		slices.SortStableFunc(waiters, func(a, b waiter) int { return cmp.Compare(a.kind(), b.kind()) })
+	}
 	for _, w := range waiters {
 		if w.end != nil {
 			t.reply(t.ended(*w.end))
-		}
-	}
-	for _, w := range waiters {
-		if w.init != nil {
+		} else {
 			t.init(*w.init)
 		}
 	}

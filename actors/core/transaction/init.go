@@ -44,10 +44,10 @@ func (t *turn) init(c InitProducerID) {
 		t.wait(waiter{init: &c})
 	case phase.prepared():
 		t.wait(waiter{init: &c})
-	case exhausted(r.Epoch) && (!expected || c.ExpectedEpoch == r.Epoch):
+	case exhausted(r.Epoch) && (!expected || c.ExpectedEpoch == r.Epoch || r.Epoch == math.MaxInt16 && c.ExpectedEpoch == r.LastEpoch):
 		last := int16(-1)
 		if expected {
-			last = r.Epoch
+			last = c.ExpectedEpoch
 		}
 		t.initialize(c, c.Fresh, r.ProducerID, 0, last)
 	case !expected:
@@ -67,13 +67,14 @@ func (t *turn) initialize(c InitProducerID, producer, previous int64, epoch, las
 	t.reply(Initialized{Ref: c.Ref, ProducerID: producer, Epoch: epoch})
 }
 
-// fence aborts the open transaction under an epoch that no producer has: whoever wrote in it cannot go on.
+// fence aborts the open transaction under an epoch that no producer has: whoever wrote in it cannot go on, unless it asks
+// before a successor does.
 func (t *turn) fence() {
 	epoch := t.record.Epoch
 	if epoch < math.MaxInt16 && bumpAtFence {
 		epoch++
 	}
-	t.prepare(false, epoch, -1, -1)
+	t.prepare(false, epoch, t.record.Epoch, -1)
 }
 
 func (t *turn) wait(w waiter) {

@@ -96,6 +96,14 @@ type waiter struct {
 	until int64 // then it is told to ask again
 }
 
+// kind orders waiters: who asked for the end, then who comes after it.
+func (w waiter) kind() int {
+	if w.end != nil {
+		return 0
+	}
+	return 1
+}
+
 const (
 	ms       = int64(1_000_000)
 	holdNs   = 10_000 * ms // a client that is told CONCURRENT_TRANSACTIONS asks again after 20 to 100 ms, so it is made to wait here (T18)
