@@ -107,6 +107,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	if !q.slot.unmuted {
 		a.budget = q.front.quotas.fetchBudget(a.img, q.client, a.budget)
 	}
+	q.takeRoom(&a)
 	limit := a.budget
 	a.compose()
 	until := q.late
@@ -118,11 +119,33 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	if a.urgent || !time.Now().Before(until) {
 		q.end()
 		a.settle()
+		q.hold(a.bytes)
 		q.front.traffic.fetched(a.resp, a.topicID, q.mirror != nil)
 		return a.resp, true
 	}
+	q.hold(0)
 	q.park(a.watches, until)
 	return nil, false
+}
+
+// takeRoom charges an answer for as much as it may have, which is less while many others are on their way. On what a mirror
+// that gates is answered acks hang, and there are few.
+func (q *fetch) takeRoom(a *answer) {
+	if q.slot.unmuted || a.budget <= 0 {
+		return
+	}
+	q.slot.answer = q.front.memory.answers.Grant(answerCopies*int64(a.budget), answerCopies*leastAnswer)
+	a.budget = min(a.budget, int(q.slot.answer/answerCopies))
+}
+
+// hold corrects the charge to that of n bytes of records; what is left is given back when the answer is written.
+func (q *fetch) hold(n int) {
+	if q.slot.unmuted {
+		return
+	}
+	held := int64(answerCopies * n)
+	q.front.memory.answers.Give(q.slot.answer - held)
+	q.slot.answer = held
 }
 
 // watch is what a partition must pass for the fetch to look again.

@@ -114,6 +114,7 @@ func (c *conn) release(p *pending) {
 	c.front.memory.Give(p.process)
 	c.front.memory.large.Give(p.large)
 	c.front.memory.asks.Give(p.asks)
+	c.front.memory.answers.Give(p.answer)
 	c.flight.Add(-1)
 }
 

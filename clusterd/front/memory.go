@@ -7,12 +7,13 @@ import (
 	"lockstep/protocol/messages"
 )
 
-// Memory bounds the bytes of requests that were read and not yet answered. One Memory is shared by all
-// listeners of a process (D26: 512 MiB); each connection has one of its own (64 MiB).
+// Memory bounds the bytes of requests that were read and not yet answered, and those of records that are answered and not
+// yet taken. One Memory is shared by all listeners of a process (D26: 512 MiB); each connection has one of its own (64 MiB).
 type Memory struct {
-	limit int64
-	asks  *Memory // what large requests other than produces grow to; nil in itself
-	large *Memory // what is charged for large produces before they are read; nil in itself
+	limit   int64
+	asks    *Memory // what large requests other than produces grow to; nil in itself
+	large   *Memory // what is charged for large produces before they are read; nil in itself
+	answers *Memory // records on their way to consumers; nil in itself
 
 	mu    sync.Mutex
 	held  int64
@@ -22,8 +23,9 @@ type Memory struct {
 // NewMemory makes a budget of limit bytes.
 func NewMemory(limit int64) *Memory {
 	return &Memory{limit: limit, freed: make(chan struct{}),
-		asks:  &Memory{limit: asksBytes, freed: make(chan struct{})},
-		large: &Memory{limit: limit / 2, freed: make(chan struct{})}}
+		asks:    &Memory{limit: asksBytes, freed: make(chan struct{})},
+		large:   &Memory{limit: limit / 2, freed: make(chan struct{})},
+		answers: &Memory{limit: answersBytes, freed: make(chan struct{})}}
 }
 
 // growth is what a byte of a request may take once it is decoded; what is asked again is answered once. The records of a
@@ -32,6 +34,17 @@ const growth = protocol.Growth
 
 // asksBytes bounds what the large requests of a process may grow to together: two of the largest.
 const asksBytes = 192 << 20
+
+// answersBytes bounds the records that a process holds for consumers which have yet to take them, in bytes. Nobody waits for
+// it: answers are smaller while others hold much.
+const answersBytes = 256 << 20
+
+const (
+	// leastAnswer is how many bytes of records a fetch may be answered with however much others hold.
+	leastAnswer = 256 << 10
+	// answerCopies is how often the records of an answer are held at most: as read, and as they are written.
+	answerCopies = 2
+)
 
 // smallNames is how many bytes of topics and partitions a produce may name without waiting for those of others.
 const smallNames = 64 << 10
@@ -82,6 +95,15 @@ func (m *Memory) Take(n int64, stop <-chan struct{}) bool {
 			return false
 		}
 	}
+}
+
+// Grant takes n bytes, or less: no more than half of what is left, but least in any case. It does not wait.
+func (m *Memory) Grant(n, least int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n = min(n, max((m.limit-m.held)/2, least))
+	m.held += n
+	return n
 }
 
 // Force takes n bytes without waiting. What releases a waiting produce (a mirror's fetch, a

@@ -20,6 +20,7 @@ type Slot struct {
 	unmuted bool // no quota may hold back the connection of this request
 
 	rendered time.Duration // what the writer worked for this answer; the writer's own
+	answer   int64         // charged for the records of this answer until it is written; the writer's own
 	onClose  func()
 }
 

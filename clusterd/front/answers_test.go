@@ -1,0 +1,62 @@
+package front
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"lockstep/protocol/messages"
+)
+
+// What clients ask for and do not take is held for each of them: consumers far behind, on slow lines, took a gigabyte for
+// each twenty. Answers are smaller while others hold much, and none is refused.
+func TestAnswersThatAreNotTakenAreBounded(t *testing.T) {
+	const clients, records = 40, 40
+	h := newHouse(t, 1)
+	id := h.fill("t", records, 1<<20-200)
+	ask := func() *messages.FetchRequest { return fetchRequest(1<<30, ask{topic: id, maxBytes: 1 << 30}) }
+	if p := h.fetch(ask(), 13)[0]; len(p.Records) < records<<20-records*200 {
+		t.Errorf("alone, a consumer is answered with %d bytes", len(p.Records))
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var conns []net.Conn
+	for range clients {
+		c := dial(t, h.addrs[0])
+		c.SetDeadline(time.Now().Add(time.Minute))
+		sendRequest(t, c, 1, ask(), 13)
+		conns = append(conns, c)
+	}
+	answers := h.memory.answers
+	sizes := make([][4]byte, clients)
+	for i, c := range conns { // each answer is on its way, and no more of it is taken for now
+		if _, err := io.ReadFull(c, sizes[i][:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	most := int64(answersBytes + clients*answerCopies<<20) // each has its first batch
+	if held := answers.Held(); held > most {
+		t.Errorf("%d bytes are charged, %d are the most", held, most)
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > most+most/4 {
+		t.Errorf("%d MiB for %d answers that nobody takes", grown>>20, clients)
+	}
+	for i, c := range conns {
+		body := make([]byte, binary.BigEndian.Uint32(sizes[i][:]))
+		if _, err := io.ReadFull(c, body); err != nil {
+			t.Fatal(err)
+		}
+		r := ask()
+		r.SetVersion(13)
+		if p := decodeStrictly(t, r, body[4:]).(*messages.FetchResponse).Responses[0].Partitions[0]; p.ErrorCode != 0 || len(p.Records) < 1<<20-200 {
+			t.Fatalf("an answer of %d bytes", len(p.Records))
+		}
+	}
+	waitFor(t, "all of it to be given back", func() bool { return answers.Held() == 0 })
+}
