@@ -1,13 +1,11 @@
 package transaction
 
-import "slices"
-
 func apply(s *State, ev Event) {
 	switch ev := ev.(type) {
 	case ProducerInitialized:
 		s.put(ev.ID, s.txns[ev.ID].after(ev))
 	case PartitionsAdded:
-		s.put(ev.ID, s.txns[ev.ID].after(ev))
+		s.widen(ev)
 	case TransactionPrepared:
 		s.put(ev.ID, s.txns[ev.ID].after(ev))
 	case TransactionCompleted:
@@ -22,6 +20,12 @@ func apply(s *State, ev Event) {
 		} else {
 			s.live[ev.ID] = ev.live.clone()
 		}
+	case MarkerNoted:
+		if l := s.live[ev.ID]; l != nil && ev.ended {
+			delete(l.due, ev.Target)
+		} else if l != nil {
+			l.due[ev.Target] = ev.due
+		}
 	case TimerArmed:
 		s.armed = ev.At
 	default:
@@ -29,9 +33,32 @@ func apply(s *State, ev Event) {
 	}
 }
 
+// widen takes one step for each place that is added, however many the transaction has: clients add them one by one.
+func (s *State) widen(ev PartitionsAdded) {
+	old := s.txns[ev.ID]
+	r := old.after(ev)
+	if old == nil || old.phase() != Ongoing {
+		s.put(ev.ID, r)
+		return
+	}
+	s.txns[ev.ID] = r
+	added := TransactionRecord{Partitions: ev.Partitions, Groups: ev.Groups}
+	s.kept += added.placesBytes()
+	for _, t := range added.targets() {
+		s.open[ev.ID][t] = true
+	}
+}
+
 func (s *State) put(id string, r *TransactionRecord) {
 	if old := s.txns[id]; old != nil {
 		s.kept -= old.bytes()
+	}
+	delete(s.open, id)
+	if r != nil && r.phase() == Ongoing {
+		s.open[id] = map[Target]bool{}
+		for _, t := range r.targets() {
+			s.open[id][t] = true
+		}
 	}
 	if r == nil {
 		delete(s.txns, id)
@@ -61,8 +88,9 @@ func (r *TransactionRecord) after(ev DurableEvent) *TransactionRecord {
 			n.Partitions, n.Groups = nil, nil
 		}
 		n.ID, n.UpdatedMs = e.ID, e.At
-		n.Partitions = append(slices.Clip(n.Partitions), e.Partitions...)
-		n.Groups = append(slices.Clip(n.Groups), e.Groups...)
+		// Appending in place is safe: whoever holds the record as it was reads no further than its own length.
+		n.Partitions = append(n.Partitions, e.Partitions...)
+		n.Groups = append(n.Groups, e.Groups...)
 	case TransactionPrepared:
 		n.ID, n.UpdatedMs, n.Phase = e.ID, e.At, int8(PrepareAbort)
 		if e.Commit {

@@ -21,8 +21,9 @@ const (
 	maxWaiters = 16
 )
 
-func (r *TransactionRecord) bytes() int64 {
-	n := int64(idCost + len(r.ID))
+func (r *TransactionRecord) bytes() int64 { return int64(idCost+len(r.ID)) + r.placesBytes() }
+
+func (r *TransactionRecord) placesBytes() (n int64) {
 	for i := range r.Partitions {
 		n += r.Partitions[i].bytes()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/protocol/perr"
+	"lockstep/testkit/decoding"
 )
 
 // Every turn of an id looks at all that its transaction has and at all who wait: groups cost a client their names, and
@@ -50,5 +51,35 @@ func TestWhatOneTransactionHoldsIsBounded(t *testing.T) {
 	}
 	if code := add("one more"); code != 0 {
 		t.Errorf("in the next transaction: %v", code)
+	}
+}
+
+// A transaction has as many partitions as the cluster: adding one, and ending in one, is a step that looks at no other.
+func TestEachOfManyPartitionsTakesOneStep(t *testing.T) {
+	const n, each = 2_000, 4 << 10
+	s := Machine().Init("")
+	do := func(cmd Command) []Effect {
+		out := Machine().Decide(s, core.Now{Mono: ms, Wall: 1}, cmd)
+		for _, ev := range out.Events {
+			Machine().Apply(s, ev)
+		}
+		return out.Late
+	}
+	do(Resume{Settings: DefaultSettings()})
+	do(InitProducerID{ID: "a", Fresh: 1, TimeoutMs: 60_000, ExpectedID: -1, ExpectedEpoch: -1})
+	adding := decoding.Allocated(func() {
+		for i := range int32(n) {
+			do(AddPartitions{ID: "a", ProducerID: 1, Partitions: []PartitionRecord{part(0, i)}})
+		}
+	})
+	orders := do(EndTxn{ID: "a", ProducerID: 1, Commit: true})
+	ending := decoding.Allocated(func() {
+		for _, e := range orders {
+			do(answerTo(e, MarkerAgain))
+			do(answerTo(e, MarkerCommitted))
+		}
+	})
+	if len(orders) != n || s.txns["a"].phase() != CompleteCommit || adding > n*each || ending > n*each {
+		t.Fatalf("%d partitions, %s: adding took %d bytes, ending %d", len(orders), s.txns["a"].phase(), adding, ending)
 	}
 }

@@ -20,7 +20,7 @@ func decide(s *State, now core.Now, cmd Command) outcome {
 	case EndTxn:
 		return s.turn(c.ID, now, func(t *turn) { t.endTxn(c) })
 	case MarkerAnswered:
-		return s.turn(c.ID, now, func(t *turn) { t.answered(c) })
+		return s.markerAnswered(c, now)
 	case AbortOpen:
 		return s.abortOpen(c, now)
 	case DescribeTransaction:

@@ -29,13 +29,22 @@ type (
 		ID   string
 		live *live
 	}
+	// MarkerNoted says what became of one marker: it is due again, or the transaction has ended there.
+	MarkerNoted struct {
+		ID     string
+		Target Target
+		due    due
+		ended  bool
+	}
 	// TimerArmed says that a Tick will come at At; 0: none is outstanding.
 	TimerArmed struct{ At int64 }
 )
 
 func (SettingsChanged) isEvent()    {}
 func (LiveChanged) isEvent()        {}
+func (MarkerNoted) isEvent()        {}
 func (TimerArmed) isEvent()         {}
 func (SettingsChanged) isVolatile() {}
 func (LiveChanged) isVolatile()     {}
+func (MarkerNoted) isVolatile()     {}
 func (TimerArmed) isVolatile()      {}

@@ -3,6 +3,8 @@ package transaction
 import (
 	"cmp"
 	"slices"
+
+	"lockstep/actors/core"
 )
 
 // send asks for every marker that is due and not on its way, in a fixed order. The orders are late: the decision that
@@ -34,18 +36,43 @@ func compareTargets(a, b Target) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), slices.Compare(a.Partition.Topic[:], b.Partition.Topic[:]), cmp.Compare(a.Partition.Index, b.Partition.Index))
 }
 
-// answered takes what became of one marker. An answer about a transaction that is over says nothing of this one.
-func (t *turn) answered(c MarkerAnswered) {
-	r := t.record
-	if r == nil || !r.phase().prepared() || r.ProducerID != c.ProducerID || r.Epoch != c.Epoch {
-		return
+// markerAnswered takes what became of one marker. An answer about a transaction that is over says nothing of this one. A
+// transaction may have as many places as the cluster has partitions, so an answer looks at none of the others.
+func (s *State) markerAnswered(c MarkerAnswered, now core.Now) outcome {
+	var out outcome
+	r, l := s.txns[c.ID], s.live[c.ID]
+	switch {
+	case r == nil || !r.phase().prepared() || r.ProducerID != c.ProducerID || r.Epoch != c.Epoch:
+		return out
+	case l == nil: // before Resume reached us
+		return s.turn(c.ID, now, func(t *turn) { t.answered(c) })
 	}
+	d, owed := l.due[c.Target]
+	switch {
+	case !owed:
+	case c.Outcome == MarkerAgain:
+		again := d.again(now.Mono)
+		out.Events = append(out.Events, MarkerNoted{ID: c.ID, Target: c.Target, due: again})
+		s.arm(&out, again.retryAt)
+	case len(l.due) > 1:
+		out.Events = append(out.Events, MarkerNoted{ID: c.ID, Target: c.Target, ended: true})
+	default:
+		return s.turn(c.ID, now, func(t *turn) { t.answered(c) })
+	}
+	return out
+}
+
+func (d due) again(now int64) due {
+	return due{retryAt: now + min(retryNs<<min(d.tries, 10), retryMax), tries: d.tries}
+}
+
+// answered is an answer that may be the last one.
+func (t *turn) answered(c MarkerAnswered) {
 	d, owed := t.due[c.Target]
 	switch {
 	case !owed:
 	case c.Outcome == MarkerAgain:
-		wait := min(retryNs<<min(d.tries, 10), retryMax)
-		t.due[c.Target] = due{retryAt: t.now.Mono + wait, tries: d.tries}
+		t.due[c.Target] = d.again(t.now.Mono)
 	default:
 		delete(t.due, c.Target)
 		if len(t.due) == 0 {

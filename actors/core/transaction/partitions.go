@@ -27,7 +27,7 @@ func (t *turn) add(c AddPartitions) {
 		refuse(perr.ConcurrentTransactions, "the transaction before is decided and has not ended everywhere yet")
 		return
 	}
-	missing, groups := r.lacks(c)
+	missing, groups := t.lacks(c)
 	if c.Verify {
 		t.reply(PartitionsAnswered{Ref: c.Ref, Missing: missing, NoGroup: len(groups) > 0})
 		return
@@ -70,21 +70,17 @@ func (r *TransactionRecord) openGroups() []string {
 }
 
 // lacks lists what the open transaction does not have: indexes of partitions, and groups, each once.
-func (r *TransactionRecord) lacks(c AddPartitions) (missing []int, groups []string) {
-	known := map[Target]bool{}
-	if r.phase() == Ongoing {
-		for _, t := range r.targets() {
-			known[t] = true
-		}
-	}
+func (t *turn) lacks(c AddPartitions) (missing []int, groups []string) {
+	has, asked := t.s.open[t.id], map[Target]bool{}
 	for i, p := range c.Partitions {
-		if t := (Target{Partition: core.PartitionID{Topic: p.Topic, Index: p.Partition}}); !known[t] {
-			known[t] = !c.Verify // a partition that is asked about twice is missing twice
+		at := Target{Partition: core.PartitionID{Topic: p.Topic, Index: p.Partition}}
+		if !has[at] && !asked[at] {
+			asked[at] = !c.Verify // a partition that is asked about twice is missing twice
 			missing = append(missing, i)
 		}
 	}
 	for _, g := range c.Groups {
-		if !known[Target{Group: g}] && !slices.Contains(groups, g) {
+		if !has[Target{Group: g}] && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}

@@ -62,6 +62,7 @@ func (p Phase) prepared() bool { return p == PrepareCommit || p == PrepareAbort 
 type State struct {
 	txns map[string]*TransactionRecord // never changed in place
 	kept int64                         // bytes of txns, by bounds.go; follows from them
+	open map[string]map[Target]bool    // where open transactions are; follows from txns
 
 	settings Settings
 	live     map[string]*live
@@ -113,7 +114,7 @@ const (
 )
 
 func newState() *State {
-	return &State{txns: map[string]*TransactionRecord{}, settings: DefaultSettings(), live: map[string]*live{}}
+	return &State{txns: map[string]*TransactionRecord{}, open: map[string]map[Target]bool{}, settings: DefaultSettings(), live: map[string]*live{}}
 }
 
 func (r *TransactionRecord) phase() Phase { return Phase(r.Phase) }
@@ -144,8 +145,6 @@ func (r *TransactionRecord) targets() (list []Target) {
 	}
 	return list
 }
-
-func (r *TransactionRecord) has(t Target) bool { return slices.Contains(r.targets(), t) }
 
 func (l *live) clone() *live {
 	c := *l

@@ -68,6 +68,10 @@ func (w *world) do(cmd Command) {
 	}
 	for id, r := range w.s.txns {
 		l := w.s.live[id]
+		if has := w.s.open[id]; (has != nil) != (r.phase() == Ongoing) || has != nil && (len(has) != len(r.targets()) ||
+			slices.ContainsFunc(r.targets(), func(t Target) bool { return !has[t] })) {
+			w.t.Fatalf("%s is %s in %v, found in %v", id, r.phase(), r.targets(), has)
+		}
 		if at := l.earliest(); at != 0 && (w.s.armed == 0 || w.s.armed > at) {
 			w.t.Fatalf("%s is due at %d, the timer is armed for %d", id, at, w.s.armed)
 		}
