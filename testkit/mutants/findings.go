@@ -56,7 +56,7 @@ var Findings = []Entry{
 	{Name: "F26", Severity: "S1", What: "acks=0 and 1 are taken for protected", Switches: []string{"partition.countWeakAcks", "highwater.ledgerWeakAcks"}},
 	{Name: "F27", Severity: "S1", What: "a duplicate is acked early", Switches: []string{"partition.duplicateWaitsForOriginal"}},
 	{Name: "F28", Severity: "S2", What: "copies are appended that nobody can confirm", Switches: []string{"highwater.refuseBeforeAppend", "partition.obeyAdmission"}},
-	{Name: "F29", Severity: "S3", What: "a time-out does not say who is behind", Switches: []string{"highwater.nameSlowestMirror", "front.answerBeforeClientGivesUp"}},
+	{Name: "F29", Severity: "S3", What: "a time-out does not say who is behind", Switches: []string{"highwater.nameSlowestMirror", "highwater.forgetPassedDeadlines", "front.answerBeforeClientGivesUp"}},
 	{Name: "F30", Severity: "S1", What: "EndTxn is answered before its markers are gated",
 		Switches: []string{"transaction.answerWhenEnded"}},
 	{Name: "F31", Severity: "S2", What: "markers behind a gate hold the last stable offset", Switches: []string{"partition.markerBelowHW", "partition.markersPassTheFence", "transaction.resumePrepared"}},

@@ -5,7 +5,6 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/highwater"
-	"lockstep/actors/core/image"
 	"lockstep/actors/core/invariants"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/partition"
@@ -119,20 +118,19 @@ func (o *oracle) fenced(s *site, id core.PartitionID, leo core.Offset) {
 }
 
 // unmirrored is fenced for what mirroring had not begun on when it ended: the topic was still being made, or the
-// partition had just been added. Its history here begins at 0.
+// partition had just been added. Its history here begins at 0. The mirror is asked, because an image may be older.
 func (o *oracle) unmirrored(s *site, home *process) {
-	for _, topic := range sortedTopics(home.newest.Topics) {
-		if home.newest.Mirrors[topic].State != image.MirrorStopped {
-			continue
+	stopped := map[core.TopicID]bool{}
+	for _, t := range describe(home.mirrors[mirrorName(s)], home).Topics {
+		stopped[t.Topic] = t.Phase == mirror.Stopped
+	}
+	for _, p := range sortedPartitions(o.partitions) {
+		written := false
+		for i := range s.volumes {
+			written = written || len(s.onDisk(core.ReplicaID(i+1), p)) > 0
 		}
-		for _, p := range partitionsOf(*home.newest.Topics[topic]) {
-			written := false
-			for i := range s.volumes {
-				written = written || len(s.onDisk(core.ReplicaID(i+1), p)) > 0
-			}
-			if o.truth(p).sites[s.index].forked == core.Unknown && !written {
-				o.fenced(s, p, 0)
-			}
+		if stopped[p.Topic] && o.truth(p).sites[s.index].forked == core.Unknown && !written {
+			o.fenced(s, p, 0)
 		}
 	}
 }

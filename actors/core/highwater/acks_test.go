@@ -47,6 +47,25 @@ func TestATimeOutNamesWhoIsBehind(t *testing.T) { // R10
 	}
 }
 
+// A process that stood still finds batches in its queues whose time is over and that HW has reached: they are confirmed. The
+// next one must be answered in time all the same.
+func TestALateBatchDoesNotHideTheDeadlineOfTheNext(t *testing.T) { // R10
+	b := source(t, 10, gateOf(mirrorA)).floor(mirrorA, 10).wantHW(10)
+	b.await(1, 20)
+	b.do(AwaitCommit{Ref: 2, Epoch: b.s.epoch, Offset: 10, Base: 9, Bytes: 100, Deadline: b.now.Mono - int64(time.Second)})
+	if !b.confirmed()[2] {
+		t.Fatal("a late batch that HW has reached is not confirmed")
+	}
+	due := b.now.Mono + int64(2*time.Second)
+	b.do(AwaitCommit{Ref: 3, Epoch: b.s.epoch, Offset: 21, Base: 20, Bytes: 100, Deadline: due})
+	if timer, ok := newest[ArmTimer](b); !ok || timer.At > due {
+		t.Fatalf("the timer is armed for %+v (%v), a batch is due at %d", timer, ok, due)
+	}
+	if r := refusal(b.after(2 * time.Second)); len(r.Refs) != 1 || r.Refs[0] != 3 {
+		t.Fatalf("refused %+v", r)
+	}
+}
+
 func TestReachedHWIsSuccessThoughAMirrorHasShrunkSince(t *testing.T) { // R10
 	b := source(t, 10, gateOf(mirrorA)).floor(mirrorA, 10).wantHW(10)
 	b.do(under(2)).await(1, 10)

@@ -26,6 +26,7 @@ const (
 	trackAdoptedEpochOnly      = true // R8, G10: another epoch's HW would show other bytes
 	publishedFloorAtStopping   = true // R8: what the source may have acked is visible after failover
 	refuseBeforeAppend         = true // R9, F28: do not append copies that nobody can confirm
+	forgetPassedDeadlines      = true // R10: a deadline that nobody waits for any more hides no later one
 	nameSlowestMirror          = true // R10: a time-out behind a mirror says which one
 	gateStartIsLEO             = true // C2, G1: HW may be old, the LEO never is
 	serveFromElectionImage     = true // C1, D9, G11: acks and evidence wait for the election's registrations

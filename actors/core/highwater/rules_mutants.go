@@ -27,6 +27,7 @@ var (
 	trackAdoptedEpochOnly      = rules.Kept("R8 trackAdoptedEpochOnly")
 	publishedFloorAtStopping   = rules.Kept("R8 publishedFloorAtStopping")
 	refuseBeforeAppend         = rules.Kept("R9 refuseBeforeAppend")
+	forgetPassedDeadlines      = rules.Kept("R10 forgetPassedDeadlines")
 	nameSlowestMirror          = rules.Kept("R10 nameSlowestMirror")
 	gateStartIsLEO             = rules.Kept("C2 gateStartIsLEO")
 	serveFromElectionImage     = rules.Kept("C1 serveFromElectionImage")

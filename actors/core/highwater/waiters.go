@@ -109,10 +109,13 @@ func (d *decision) settleTimeouts() {
 				"appended at offset %d, not yet durable on %s", w.Base, slowest.Key.Mirror))
 		}
 	}
-	if len(refs) > 0 {
-		d.looked = true
-		d.emit(AcksDropped{Refs: refs})
+	if len(refs) == 0 && !forgetPassedDeadlines {
+		return
 	}
+	// With no refs the deadline was that of a batch that is confirmed, as those are that come late and that HW has reached
+	// already: left as the earliest, it would keep the timer of all later ones from being armed.
+	d.looked = d.looked || len(refs) > 0
+	d.emit(AcksDropped{Refs: refs})
 }
 
 // settleUnderMin gives up on waiters while a mirror has been under its min ISR for longer than a flap:
