@@ -18,18 +18,21 @@ import (
 // client's word on auto-creation, v5 offline replicas, v7 leader epochs, v8 authorized operations, v9 is
 // flexible, v10 topic ids, v12 questions by id, v13 an error for the whole answer.
 //
-// An answer comes from this broker's image alone, and that is the point: it may lag (D9).
+// An answer comes from this broker's image alone, and that is the point: it may lag (D9). It is composed when its turn has
+// come: a few bytes ask for all there is, and a connection may have many questions under way.
 
 func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
 	r.Topics = onceAsked(r.Topics)
 	names := f.topicsToCreate(r)
 	if len(names) == 0 {
-		slot.Reply(f.describeMetadata(r, nil))
+		slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, nil), true })
 		return
 	}
 	f.withMirrors(func(all []mirror.Description) {
 		names = slices.DeleteFunc(names, func(name string) bool { return claims(all, name) })
-		f.createByName(names, func(refused map[string]perr.Code) { slot.Reply(f.describeMetadata(r, refused)) })
+		f.createByName(names, func(refused map[string]perr.Code) {
+			slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, refused), true })
+		})
 	})
 }
 

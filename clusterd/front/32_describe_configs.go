@@ -31,10 +31,12 @@ func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *
 	r.Resources = mergeResources(r.Resources)
 	f.withGroups(r.Resources, func(groups map[string]group.Configured) {
 		if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
-			slot.Reply(f.answerConfigs(r, nil, groups))
+			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, nil, groups), true })
 			return
 		}
-		f.withMirrors(func(all []mirror.Description) { slot.Reply(f.answerConfigs(r, all, groups)) })
+		f.withMirrors(func(all []mirror.Description) {
+			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, all, groups), true })
+		})
 	})
 }
 

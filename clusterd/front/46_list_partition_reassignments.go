@@ -15,6 +15,10 @@ import (
 // without a reassignment, and topics that are not there, are left out.
 
 func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsRequest, _ Client, slot *Slot) {
+	slot.Turn(func() (kmsg.Response, bool) { return f.listReassignments(r), true })
+}
+
+func (f *Front) listReassignments(r *kmsg.ListPartitionReassignmentsRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
 	img := f.cluster.Newest() // who asks whether it is over asks for the whole cluster
 	list := func(t *image.Topic, wanted func(int32) bool) {
@@ -38,8 +42,7 @@ func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsReq
 			list(t, func(int32) bool { return true })
 		}
 		slices.SortFunc(resp.Topics, func(a, b kmsg.ListPartitionReassignmentsResponseTopic) int { return cmp.Compare(a.Topic, b.Topic) })
-		slot.Reply(resp)
-		return
+		return resp
 	}
 	asked := map[core.TopicID]map[int32]bool{}
 	var topics []*image.Topic
@@ -59,5 +62,5 @@ func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsReq
 	for _, t := range topics {
 		list(t, func(p int32) bool { return asked[t.ID][p] })
 	}
-	slot.Reply(resp)
+	return resp
 }

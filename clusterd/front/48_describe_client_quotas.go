@@ -22,6 +22,10 @@ const (
 )
 
 func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, _ Client, slot *Slot) {
+	slot.Turn(func() (kmsg.Response, bool) { return f.describeQuotas(r), true })
+}
+
+func (f *Front) describeQuotas(r *kmsg.DescribeClientQuotasRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
 	wanted := map[string]kmsg.DescribeClientQuotasRequestComponent{}
 	for _, c := range r.Components {
@@ -32,8 +36,7 @@ func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, _ Clie
 		}
 		if code != perr.None {
 			resp.ErrorCode, resp.ErrorMessage = int16(code), text(why)
-			slot.Reply(resp)
-			return
+			return resp
 		}
 		wanted[c.EntityType] = c
 	}
@@ -58,7 +61,7 @@ func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, _ Clie
 	if resp.Entries == nil {
 		resp.Entries = []kmsg.DescribeClientQuotasResponseEntry{} // null is for errors
 	}
-	slot.Reply(resp)
+	return resp
 }
 
 func judgeQuotaFilter(c kmsg.DescribeClientQuotasRequestComponent) (perr.Code, string) {

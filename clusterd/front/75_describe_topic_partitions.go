@@ -19,6 +19,10 @@ import (
 const maxPagePartitions = 2000
 
 func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, _ Client, slot *Slot) {
+	slot.Turn(func() (kmsg.Response, bool) { return f.describePage(r), true })
+}
+
+func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
 	img := f.broker.Image()
 	all := len(r.Topics) == 0
@@ -40,8 +44,7 @@ func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, 
 					resp.Topics = append(resp.Topics, unknownTopicPartitions(name, perr.InvalidRequest))
 				}
 			}
-			slot.Reply(resp)
-			return
+			return resp
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return strings.Compare(name, r.Cursor.Topic) < 0 })
 	}
@@ -73,7 +76,7 @@ func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, 
 			break
 		}
 	}
-	slot.Reply(resp)
+	return resp
 }
 
 func cursorAt(topic string, partition int) *kmsg.DescribeTopicPartitionsResponseNextCursor {

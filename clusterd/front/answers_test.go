@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"lockstep/protocol/messages"
 )
 
@@ -59,4 +61,42 @@ func TestAnswersThatAreNotTakenAreBounded(t *testing.T) {
 		}
 	}
 	waitFor(t, "all of it to be given back", func() bool { return answers.Held() == 0 })
+}
+
+// A few bytes ask for all there is, and a connection may have many questions under way: their answers are composed when they
+// are written.
+func TestQuestionsAboutEverythingAreAnsweredInTurn(t *testing.T) {
+	const partitions, questions = 2000, 60
+	h := newHouse(t, 1)
+	f := h.fronts[0]
+	h.create("t", partitions, 1, nil)
+	for name, ask := range map[string]func(*Slot){
+		"Metadata": func(slot *Slot) {
+			r := kmsg.NewPtrMetadataRequest()
+			r.Topics = nil
+			f.metadata(r, Client{}, slot)
+		},
+		"DescribeTopicPartitions": func(slot *Slot) {
+			f.describeTopicPartitions(kmsg.NewPtrDescribeTopicPartitionsRequest(), Client{}, slot)
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		var slots []*Slot
+		for range questions {
+			slots = append(slots, NewSlot())
+			ask(slots[len(slots)-1])
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+			t.Errorf("%s: %d MiB for %d answers that nobody takes", name, grown>>20, questions)
+		}
+		for _, slot := range slots {
+			if resp, ok := slot.Wait(nil); !ok || len(resp.AppendTo(nil)) < partitions*20 {
+				t.Fatalf("%s: %T", name, resp)
+			}
+		}
+	}
 }
