@@ -39,7 +39,7 @@ func apply(s *State, ev Event) {
 		}
 		s.overtake(ev.Group, gone)
 	case GroupDeleted:
-		s.drop(ev.Group, func(TxnOffsetRecord) bool { return true })
+		s.letGoAll(ev.Group)
 		if c := s.groups[ev.Group]; c != nil {
 			for at := range c.offsets {
 				s.removeOffset(c, at)

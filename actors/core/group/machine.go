@@ -44,7 +44,7 @@ func (s *State) snapshot() []byte {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.pending)) {
-		out.Pending = append(out.Pending, TxnGroupRecord{Group: name, Offsets: s.pending[name]})
+		out.Pending = append(out.Pending, TxnGroupRecord{Group: name, Offsets: s.pending[name].list()})
 	}
 	return out.AppendTo(nil)
 }
@@ -71,7 +71,9 @@ func restore(_ string, b []byte) (*State, error) {
 		s.restoreConsumers(g)
 	}
 	for _, g := range in.Pending {
-		s.hold(g.Group, g.Offsets)
+		for _, r := range g.Offsets {
+			s.hold(g.Group, r)
+		}
 	}
 	return s, nil
 }

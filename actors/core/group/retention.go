@@ -59,7 +59,7 @@ func (s *State) expireGroup(name string, now core.Now, age int64) []Event {
 	if len(gone.Positions) > 0 {
 		events = append(events, gone)
 	}
-	if len(gone.Positions) == len(c.offsets) && l.phase == Empty && len(l.pending) == 0 && !s.hasConsumers(name) && len(s.pending[name]) == 0 {
+	if len(gone.Positions) == len(c.offsets) && l.phase == Empty && len(l.pending) == 0 && !s.hasConsumers(name) && s.pending[name] == nil {
 		events = append(events, GroupDeleted{Group: name, Expired: true})
 	}
 	return events

@@ -24,9 +24,8 @@ func Shard(group string) int32 {
 
 // State has a hard part, groups, and a soft part, the rest.
 type State struct {
-	groups map[string]*committed
-	// pending are positions of open transactions by group, in the order they were stored.
-	pending map[string][]TxnOffsetRecord
+	groups  map[string]*committed
+	pending map[string]*heldOffsets      // positions of open transactions by group
 	kept    int64                        // bytes of groups and their offsets, by bounds.go; follows from groups and pending
 	configs map[string]map[string]string // settings that a group has of its own
 	age     int64                        // ms that the shard has lived, as far as durable events say
@@ -97,7 +96,7 @@ const ms = int64(1_000_000)
 const newMemberJoin = 300_000 * ms
 
 func newState() *State {
-	return &State{configs: map[string]map[string]string{}, groups: map[string]*committed{}, pending: map[string][]TxnOffsetRecord{}, settings: DefaultSettings(), live: map[string]*live{}, beats: map[string]*beats{}}
+	return &State{configs: map[string]map[string]string{}, groups: map[string]*committed{}, pending: map[string]*heldOffsets{}, settings: DefaultSettings(), live: map[string]*live{}, beats: map[string]*beats{}}
 }
 
 func newCommitted() *committed { return &committed{offsets: map[position]OffsetRecord{}} }

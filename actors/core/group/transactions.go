@@ -119,26 +119,20 @@ func (s *State) checkTxnCommit(c TxnOffsetCommit, now int64) perr.Code {
 
 func (s *State) endTxn(c EndTxnOffsets) outcome {
 	var out outcome
-	if slices.ContainsFunc(s.pending[c.Group], func(r TxnOffsetRecord) bool { return r.ProducerID == c.ProducerID }) {
+	if h := s.pending[c.Group]; h != nil && len(h.by[c.ProducerID]) > 0 {
 		out.Events = append(out.Events, TxnOffsetsSettled{Group: c.Group, ProducerID: c.ProducerID, Commit: c.Commit})
 	}
 	answer(&out, TxnOffsetsEnded{Ref: c.Ref})
 	return out
 }
 
-func (r TxnOffsetRecord) at() position { return position{r.Offset.Topic, r.Offset.Partition} }
-
-// unstable makes the question whether a transaction may still change a position. It is asked for every position of a
-// request, and transactions may hold as many.
+// unstable makes the question whether a transaction may still change a position.
 func (s *State) unstable(group string) func(position) bool {
-	if !pendingUntilTheEnd || len(s.pending[group]) == 0 {
+	h := s.pending[group]
+	if !pendingUntilTheEnd || h == nil {
 		return func(position) bool { return false }
 	}
-	held := make(map[position]bool, len(s.pending[group]))
-	for _, r := range s.pending[group] {
-		held[r.at()] = true
-	}
-	return func(at position) bool { return held[at] }
+	return func(at position) bool { return len(h.at[at]) > 0 }
 }
 
 func unstable(topic string, partition int32) FetchedOffset {
@@ -147,81 +141,44 @@ func unstable(topic string, partition int32) FetchedOffset {
 
 func (s *State) storePending(ev TxnOffsetsStored) {
 	c := s.hard(ev.Group)
-	var list []TxnOffsetRecord
-	stored := map[position]bool{}
 	for _, o := range ev.Offsets {
-		if !pendingUntilTheEnd {
+		if pendingUntilTheEnd {
+			s.hold(ev.Group, TxnOffsetRecord{ProducerID: ev.ProducerID, Offset: o})
+		} else {
 			s.put(c, o)
-			continue
 		}
-		stored[position{o.Topic, o.Partition}] = true
-		list = append(list, TxnOffsetRecord{ProducerID: ev.ProducerID, Offset: o})
 	}
-	s.drop(ev.Group, func(r TxnOffsetRecord) bool { return r.ProducerID == ev.ProducerID && stored[r.at()] })
-	s.hold(ev.Group, list)
 }
 
 // settlePending takes the positions of a committed transaction into the group, or forgets those of an aborted one. One
 // that was stored before another of the same position, and whose transaction ends later, is older and does not count.
 func (s *State) settlePending(ev TxnOffsetsSettled) {
-	type held struct {
-		producer int64
-		at       position
+	h := s.pending[ev.Group]
+	if h == nil {
+		return
 	}
-	newest := map[position]int{} // of the transaction that ended: where its last one of a position is
-	for i, r := range s.pending[ev.Group] {
-		if r.ProducerID == ev.ProducerID {
-			newest[r.at()] = i
-		}
-	}
-	older := map[held]bool{}
-	for i, r := range s.pending[ev.Group] {
-		if r.ProducerID == ev.ProducerID {
-			if ev.Commit {
-				s.put(s.hard(ev.Group), r.Offset)
+	for _, one := range slices.Clone(h.by[ev.ProducerID]) {
+		if ev.Commit {
+			s.put(s.hard(ev.Group), one.Offset)
+			for _, other := range slices.Clone(h.at[one.at()]) {
+				if other.order < one.order {
+					s.letGo(ev.Group, other)
+				}
 			}
-			continue
 		}
-		if last, is := newest[r.at()]; is && ev.Commit && last > i {
-			older[held{r.ProducerID, r.at()}] = true
-		}
+		s.letGo(ev.Group, one)
 	}
-	s.drop(ev.Group, func(r TxnOffsetRecord) bool {
-		return r.ProducerID == ev.ProducerID || older[held{r.ProducerID, r.at()}]
-	})
 }
 
 // overtake forgets what transactions hold of positions that were committed plainly, or deleted, since.
 func (s *State) overtake(group string, at map[position]bool) {
-	if len(s.pending[group]) > 0 {
-		s.drop(group, func(r TxnOffsetRecord) bool { return at[r.at()] })
-	}
-}
-
-func (s *State) hold(group string, list []TxnOffsetRecord) {
-	if len(list) == 0 {
+	h := s.pending[group]
+	if h == nil {
 		return
 	}
-	held := s.pending[group]
-	s.pending[group] = append(held[:len(held):len(held)], list...)
-	for i := range list {
-		s.kept += list[i].Offset.bytes()
-	}
-}
-
-// drop replaces the list of a group: slices that were handed out are never changed.
-func (s *State) drop(group string, gone func(TxnOffsetRecord) bool) {
-	var left []TxnOffsetRecord
-	for _, r := range s.pending[group] {
-		if gone(r) {
-			s.kept -= r.Offset.bytes()
-		} else {
-			left = append(left, r)
+	for p := range at {
+		for _, one := range slices.Clone(h.at[p]) {
+			s.letGo(group, one)
 		}
-	}
-	if len(left) == 0 {
-		delete(s.pending, group)
-	} else {
-		s.pending[group] = left
 	}
 }

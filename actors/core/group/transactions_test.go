@@ -6,6 +6,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/protocol/perr"
+	"lockstep/testkit/decoding"
 )
 
 type txnWorld struct{ *world }
@@ -171,11 +172,40 @@ func TestManyPositionsOfManyTransactions(t *testing.T) {
 		}
 	}
 	w.do(EndTxnOffsets{Ref: 1, Group: "g", ProducerID: 1, Commit: true})
-	if left := len(w.s.pending["g"]); left != n {
+	if left := len(w.s.pending["g"].list()); left != n {
 		t.Fatalf("%d positions are held after the second of three transactions", left)
 	}
 	w.do(DeleteOffsets{Ref: 1, Group: "g", Positions: positions})
-	if len(w.s.pending["g"]) != 0 || len(w.s.groups["g"].offsets) != 0 {
-		t.Fatalf("%d held, %d stored after all were deleted", len(w.s.pending["g"]), len(w.s.groups["g"].offsets))
+	if w.s.pending["g"] != nil || len(w.s.groups["g"].offsets) != 0 {
+		t.Fatalf("%d held, %d stored after all were deleted", len(w.s.pending["g"].list()), len(w.s.groups["g"].offsets))
+	}
+}
+
+// The members of a group have a transaction each: what one stores, and ends, costs as much however many there are.
+func TestEachOfManyTransactionsTakesOneStep(t *testing.T) {
+	const n, each = 2_000, 4 << 10
+	s := Machine().Init("")
+	do := func(cmd Command) {
+		out := Machine().Decide(s, core.Now{Mono: ms}, cmd)
+		for _, ev := range out.Events {
+			Machine().Apply(s, ev)
+		}
+	}
+	do(Resume{Settings: DefaultSettings()})
+	commit := func(pid, partition int) {
+		do(TxnOffsetCommit{Group: "g", ProducerID: int64(pid), Generation: -1, Offsets: []OffsetToCommit{{Topic: "t", Partition: int32(partition)}}})
+	}
+	bytes := decoding.Allocated(func() {
+		for i := range n {
+			commit(i, i)
+			commit(-1, n+i)
+		}
+		for i := range n {
+			do(EndTxnOffsets{Group: "g", ProducerID: int64(i), Commit: i%2 == 0})
+		}
+	})
+	do(EndTxnOffsets{Group: "g", ProducerID: -1, Commit: true})
+	if len(s.pending) != 0 || len(s.groups["g"].offsets) != n+n/2 || bytes > n*each {
+		t.Fatalf("%d stored, %d groups hold some; it took %d bytes", len(s.groups["g"].offsets), len(s.pending), bytes)
 	}
 }

@@ -202,7 +202,7 @@ func (w *world) wait(millis int64) (late []Effect) {
 func (w *world) restart() []Effect {
 	w.t.Helper()
 	w.timers = nil
-	lived := w.s.snapshot()
+	lived, kept := w.s.snapshot(), w.s.kept
 	for _, snapshot := range []bool{false, true} {
 		s, from := Machine().Init(""), 0
 		if snapshot && w.snapshot != nil {
@@ -219,8 +219,8 @@ func (w *world) restart() []Effect {
 			}
 			Machine().Apply(s, ev)
 		}
-		if !slices.Equal(s.snapshot(), lived) {
-			w.t.Fatalf("replay (snapshot %v) differs from what was lived", snapshot)
+		if !slices.Equal(s.snapshot(), lived) || s.kept != kept {
+			w.t.Fatalf("replay (snapshot %v) differs from what was lived, with %d bytes after %d", snapshot, s.kept, kept)
 		}
 		w.s = s
 	}
