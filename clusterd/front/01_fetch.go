@@ -134,8 +134,14 @@ func (q *fetch) takeRoom(a *answer) {
 	if q.slot.unmuted || a.budget <= 0 {
 		return
 	}
-	q.slot.answer = q.front.memory.answers.Grant(answerCopies*int64(a.budget), answerCopies*leastAnswer)
-	a.budget = min(a.budget, int(q.slot.answer/answerCopies))
+	asked := int64(0) // of all partitions: consumers of a few ask for no more than these may have
+	for _, r := range q.readings {
+		asked += int64(max(r.asked.PartitionMaxBytes, 0))
+	}
+	q.slot.answer = q.front.memory.answers.Grant(answerCopies*min(asked, int64(a.budget)), answerCopies*leastAnswer)
+	if granted := int(q.slot.answer / answerCopies); int64(granted) < asked {
+		a.budget = min(a.budget, granted)
+	}
 }
 
 // hold corrects the charge to that of n bytes of records; what is left is given back when the answer is written.

@@ -63,6 +63,41 @@ func TestAnswersThatAreNotTakenAreBounded(t *testing.T) {
 	waitFor(t, "all of it to be given back", func() bool { return answers.Held() == 0 })
 }
 
+// What a fetch may have is what its partitions may have together, and no more is kept from others while it reads.
+func TestAFetchTakesRoomForWhatItMayHave(t *testing.T) {
+	f, _, _ := bareFront(t, DefaultLimits())
+	for _, c := range []struct {
+		partitions []int32
+		budget     int
+		held       int64 // by others
+		charged    int64
+		left       int // of the budget
+	}{
+		{[]int32{1 << 20, 1 << 10}, 50 << 20, 0, 2 * (1<<20 + 1<<10), 50 << 20},
+		{[]int32{1 << 30, 1 << 30}, 50 << 20, 0, 100 << 20, 50 << 20},
+		{[]int32{1 << 30}, 50 << 20, answersBytes - 40<<20, 20 << 20, 10 << 20},
+		{[]int32{1 << 30}, 50 << 20, answersBytes + 1<<20, 2 * leastAnswer, leastAnswer},
+		{[]int32{100}, 50 << 20, answersBytes, 200, 50 << 20},
+		{[]int32{-1}, -1, 0, 0, -1},
+	} {
+		q := &fetch{front: f, slot: NewSlot()}
+		for _, n := range c.partitions {
+			r := &reading{}
+			r.asked.PartitionMaxBytes = n
+			q.readings = append(q.readings, r)
+		}
+		f.memory.answers.Force(c.held)
+		a := &answer{budget: c.budget}
+		if q.takeRoom(a); q.slot.answer != c.charged || a.budget != c.left {
+			t.Errorf("%v of %d beside %d: %d are charged and %d left", c.partitions, c.budget, c.held, q.slot.answer, a.budget)
+		}
+		if q.hold(0); f.memory.answers.Held() != c.held {
+			t.Errorf("%d are held after it", f.memory.answers.Held())
+		}
+		f.memory.answers.Give(c.held)
+	}
+}
+
 // A few bytes ask for all there is, and a connection may have many questions under way: their answers are composed when they
 // are written.
 func TestQuestionsAboutEverythingAreAnsweredInTurn(t *testing.T) {
