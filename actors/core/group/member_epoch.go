@@ -99,6 +99,8 @@ func (b *beat) static() (m *consumer, old string, code perr.Code, text string) {
 	case b.req.Epoch != joining:
 		code, text = b.fence(m)
 		return m, "", code, text
+	case m.epoch != away && !m.classic() && m.said.Member == b.req.MemberID: // it missed the answer, or was fenced
+		return m, "", 0, ""
 	case m.epoch != away && !m.classic(): // of a classic member nobody hears that it leaves to come back
 		return nil, "", perr.UnreleasedInstanceId, fmt.Sprintf("Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.",
 			b.req.MemberID, *b.req.InstanceID, m.said.Member)
