@@ -51,7 +51,7 @@ func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *
 	}
 	refuse := func(code perr.Code) {
 		for _, p := range places {
-			*p = int16(code)
+			*p = int16(perr.ForVersion(messages.KeyTxnOffsetCommit, r.Version, code))
 		}
 		slot.Reply(resp)
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // The draft's down-map cases, written out by hand: what a client of each version must be told.
 func TestClientsOfEachVersionGetACodeTheyKnow(t *testing.T) {
-	const produce, fetch, listOffsets, deleteTopics, deleteRecords, initProducerID, addPartitions, addOffsets, endTxn, createPartitions = 0, 1, 2, 20, 21, 22, 24, 25, 26, 37
+	const produce, fetch, listOffsets, deleteTopics, deleteRecords, initProducerID, addPartitions, addOffsets, endTxn, txnOffsetCommit, createPartitions = 0, 1, 2, 20, 21, 22, 24, 25, 26, 28, 37
 	cases := []struct {
 		api      int16
 		from     Code
@@ -26,6 +26,7 @@ func TestClientsOfEachVersionGetACodeTheyKnow(t *testing.T) {
 		{addPartitions, ProducerFenced, 0, 5, 2, InvalidProducerEpoch, "fenced either way"},
 		{addOffsets, ProducerFenced, 0, 4, 2, InvalidProducerEpoch, "fenced either way"},
 		{endTxn, ProducerFenced, 0, 5, 2, InvalidProducerEpoch, "fenced either way"},
+		{txnOffsetCommit, CoordinatorLoadInProgress, 0, 6, 2, CoordinatorNotAvailable, "clients from 0.11 to 1.1 fail on the former"},
 	}
 	special := map[[3]int16]Code{}
 	for _, c := range cases {

@@ -505,5 +505,6 @@ var downMap = []downRule{
 	{24, 2, ProducerFenced, InvalidProducerEpoch},                             // AddPartitionsToTxn
 	{25, 2, ProducerFenced, InvalidProducerEpoch},                             // AddOffsetsToTxn
 	{26, 2, ProducerFenced, InvalidProducerEpoch},                             // EndTxn
+	{28, 2, CoordinatorLoadInProgress, CoordinatorNotAvailable},               // TxnOffsetCommit
 	{37, 4, ReadOnlyTopic, PolicyViolation},                                   // CreatePartitions
 }
