@@ -13,7 +13,7 @@ func Apply(s *State, ev Event) {
 	case BatchAppended:
 		s.appended(e)
 	case BatchCleaned:
-		s.cleanedBatch(e.Batch)
+		s.cleanedBatch(e)
 	case LogCleaned:
 		s.cleaned, s.horizon = max(s.cleaned, e.To), e.Horizon
 		s.cleaning = cleaning{}

@@ -5,7 +5,6 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/compaction"
-	"lockstep/protocol/batch"
 )
 
 // prepareCleaning begins a pass of compaction over this replica's own log. It ends with whatever takes the seat, and with
@@ -21,7 +20,7 @@ func (d *decision) prepareCleaning(c PrepareCleaning) {
 	p := CleaningPrepared{Ref: c.Ref, OK: true, Pass: c.Ref, LogStart: s.logStart, Cleaned: max(s.cleaned, s.logStart), Limit: s.cleaning.limit}
 	p.Newest = make(map[int64]compaction.Newest, len(d.was.producers))
 	for id, of := range d.was.producers {
-		p.Newest[id] = of.newest()
+		p.Newest[id] = of.newest(s.hw)
 	}
 	for _, a := range s.txns.Aborted {
 		p.Aborted = append(p.Aborted, compaction.Aborted{ProducerID: a.ProducerID, First: a.First, Marker: a.Marker})
@@ -29,15 +28,18 @@ func (d *decision) prepareCleaning(c PrepareCleaning) {
 	d.late(p)
 }
 
-// newest is what a log must keep of a producer for whoever copies it (T06).
-func (p producer) newest() compaction.Newest {
+// newest is what a log must keep of a producer for whoever copies it (T06): the newest below hw, for what lies above may be
+// cut, and then it is the newest again.
+func (p producer) newest(hw core.Offset) compaction.Newest {
 	n := compaction.Newest{Data: core.Unknown, Marker: core.Unknown}
-	for i, b := range p {
+	for _, b := range p {
 		switch {
-		case !b.Marker:
-			n.Data = b.End
-		case i == len(p)-1:
+		case b.End >= hw && newestIsCommitted:
+			return n
+		case b.Marker:
 			n.Marker = b.Base
+		default:
+			n = compaction.Newest{Data: b.End, Marker: core.Unknown}
 		}
 	}
 	return n
@@ -51,15 +53,20 @@ func (d *decision) cleanBatches(c CleanBatches) {
 		d.late(BatchesCleaned{Ref: c.Ref, Text: why})
 		return
 	}
-	aborted := len(s.txns.Aborted)
+	aborted, below := len(s.txns.Aborted), core.Offset(0)
 	for _, b := range c.Batches {
-		if core.Offset(b.LastOffset()) >= s.logStart {
-			d.emit(BatchCleaned{Batch: b})
+		below = core.Offset(b.LastOffset()) + 1
+		if below > s.logStart {
+			d.emit(BatchCleaned{Batch: b, Limit: s.cleaning.limit})
 		}
 	}
 	if c.Done {
 		d.emit(LogCleaned{To: max(s.cleaned, c.To), Horizon: c.Horizon, WallMs: d.now.Wall})
-		d.late(DropCacheHead{Below: c.To})
+		below = max(below, c.To)
+	}
+	// Before the view: whoever is told of fewer aborted transactions is not given what they wrote.
+	if below > 0 {
+		d.late(DropCacheHead{Below: below})
 	}
 	if c.Done || len(s.txns.Aborted) != aborted {
 		d.publish()
@@ -86,7 +93,11 @@ func (s *State) refusesCleaning(c CleanBatches) string {
 }
 
 // cleanedBatch changes nothing that is known of the log but what its bytes do not say any more.
-func (s *State) cleanedBatch(b batch.Batch) {
+func (s *State) cleanedBatch(e BatchCleaned) {
+	b := e.Batch
+	if aCutTakesWhatWasHidden {
+		s.emptied = max(s.emptied, e.Limit)
+	}
 	if !b.IsNothing() {
 		return
 	}
@@ -102,8 +113,9 @@ func (s *State) cutCleaned(to core.Offset) {
 	}
 }
 
-// whole is where a cut at to may be made. Below what was emptied batches begin and end elsewhere than they were written, so
-// the log goes as a whole: whoever cuts committed records copies them again anyway.
+// whole is where a cut at to may be made. Below the limit of a pass records are gone in favour of newer ones, which a cut may
+// take, and batches begin and end elsewhere than they were written. So the log goes as a whole: whoever cuts committed records
+// copies them again anyway.
 func (s *State) whole(to core.Offset) core.Offset {
 	if to < s.emptied && to > s.logStart {
 		return s.logStart

@@ -23,7 +23,8 @@ func encode(ev Event) (core.Entry, bool) {
 		return core.Entry{
 			Kind: core.EntryBatch, Op: core.IndexReplace,
 			Base: core.Offset(e.Batch.BaseOffset), Last: core.Offset(e.Batch.LastOffset()),
-			Epoch: core.LeaderEpoch(e.Batch.LeaderEpoch), MaxTimestamp: e.Batch.MaxTimestamp, Payload: e.Batch.Bytes,
+			Epoch: core.LeaderEpoch(e.Batch.LeaderEpoch), MaxTimestamp: e.Batch.MaxTimestamp,
+			Note: e.Limit, Payload: e.Batch.Bytes,
 		}, true
 	case LogTruncated:
 		return core.Entry{Kind: core.EntryEvent, Op: core.IndexTruncate, Base: e.To, Payload: EncodeEvent(e)}, true
@@ -47,7 +48,7 @@ func decode(entry core.Entry) (Event, error) {
 			return nil, fmt.Errorf("partition: batch at offset %d is followed by %d bytes", entry.Base, len(rest))
 		}
 		if entry.Op == core.IndexReplace {
-			return BatchCleaned{Batch: b}, nil
+			return BatchCleaned{Batch: b, Limit: entry.Note}, nil
 		}
 		return BatchAppended{Batch: b, Note: entry.Note}, nil
 	case core.EntryEvent:

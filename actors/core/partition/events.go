@@ -32,8 +32,12 @@ type BatchAppended struct {
 	Note core.Offset
 }
 
-// BatchCleaned is one batch in the place of those inside of it, which compaction has written again.
-type BatchCleaned struct{ Batch batch.Batch }
+// BatchCleaned is one batch in the place of those inside of it, which compaction has written again. What makes up for what it
+// misses lies below Limit, which was committed.
+type BatchCleaned struct {
+	Batch batch.Batch
+	Limit core.Offset
+}
 
 type (
 	// CleaningBegan is a pass of compaction.

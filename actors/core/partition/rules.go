@@ -25,6 +25,8 @@ const (
 	deleteCommittedOnly        = true // F52: what is not committed is not deleted, whoever asks for it
 	cleanCommittedOnly         = true // F52, R03: what is not committed is not compacted, whoever asks for it
 	aCutEndsCleaning           = true // F52: what a pass would write stands for records that are not there any more
+	aCutTakesWhatWasHidden     = true // F52: an older record went for a newer one: where that one is cut, both are copied again
+	newestIsCommitted          = true // F52, T06: what may be cut is not what is left of a producer
 	anewWhereNothingIsCommon   = true // F52: a follower whose common history ends at our log start begins anew there
 	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here
 	producersOutliveTheirLog   = true // T06: deleted batches are still those that a retry repeats

@@ -26,6 +26,8 @@ var (
 	deleteCommittedOnly        = rules.Kept("F52 deleteCommittedOnly")
 	cleanCommittedOnly         = rules.Kept("F52 cleanCommittedOnly")
 	aCutEndsCleaning           = rules.Kept("F52 aCutEndsCleaning")
+	aCutTakesWhatWasHidden     = rules.Kept("F52 aCutTakesWhatWasHidden")
+	newestIsCommitted          = rules.Kept("F52 newestIsCommitted")
 	anewWhereNothingIsCommon   = rules.Kept("F52 anewWhereNothingIsCommon")
 	followLogStart             = rules.Kept("F52 followLogStart")
 	producersOutliveTheirLog   = rules.Kept("T6 producersOutliveTheirLog")

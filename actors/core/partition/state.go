@@ -52,7 +52,7 @@ type hard struct {
 	fencedLEO core.Offset
 
 	cleaned core.Offset // compaction has looked at all below
-	emptied core.Offset // below it batches were put together that had become empty
+	emptied core.Offset // below it batches were put together, and records are gone for others that are below it
 	horizon int64       // when the next tombstone or marker may go, Unix ms; negative: nothing waits
 }
 
