@@ -148,7 +148,7 @@ func (c *Cleaner) stamped(b batch.Batch, stays func(batch.Record) bool, n int32)
 	if !stated {
 		at = c.pass.Now + min(c.pass.Retention, math.MaxInt64-c.pass.Now)
 	}
-	if c.horizon < 0 || at < c.horizon {
+	if !c.blind && (c.horizon < 0 || at < c.horizon) { // what stays for a batch that cannot be read does not go with time
 		c.horizon = at
 	}
 	if stated && n == b.Records {

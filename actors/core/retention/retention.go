@@ -96,21 +96,25 @@ func (l *Log) Trim(start core.Offset) {
 }
 
 // Expired is where the log should begin at now, Unix ms: the end of the last segment that goes, at or below limit. ok is
-// false when none goes. A segment without timestamps goes by size alone. The newest segment goes by time like any other, and
-// by size only when nothing may be kept.
+// false when none goes. A segment without timestamps, as compaction leaves one, goes by time with one behind it that is old.
+// The newest segment goes by time like any other, and by size only when nothing may be kept.
 func (l *Log) Expired(r Rules, now int64, limit core.Offset) (start core.Offset, why Why, ok bool) {
 	excess := l.bytes - r.Bytes
 	for _, s := range l.segments {
 		old := r.Ms >= 0 && s.max >= 0 && now-s.max > r.Ms
 		large := r.Bytes >= 0 && excess >= s.bytes
-		if s.next > limit || !old && !large {
+		timeless := r.Ms >= 0 && s.max < 0
+		if s.next > limit || !old && !large && !timeless {
 			break
+		}
+		excess -= s.bytes
+		if !old && !large {
+			continue
 		}
 		start, why, ok = s.next, Size, true
 		if old {
 			why = Time
 		}
-		excess -= s.bytes
 	}
 	return start, why, ok
 }

@@ -35,20 +35,23 @@ func TestSegmentsGoWhole(t *testing.T) {
 		want    core.Offset // 0: none goes
 		why     Why
 	}{
-		"nothing is old":                           {two, at(1, 2, 3, 4), 11, 99, 0, 0},
-		"a segment is as old as its newest":        {two, at(1, 2, 3, 4), 12, 99, 0, 0},
-		"the first segment":                        {two, at(1, 2, 3, 4), 13, 99, 20, Time},
-		"all of it, the newest segment too":        {two, at(1, 2, 3, 4), 15, 99, 40, Time},
-		"a record of the future keeps its segment": {two, at(1, 900, 3, 4), 500, 99, 0, 0},
-		"what is not committed stays":              {two, at(1, 2, 3, 4), 15, 39, 20, Time},
-		"a mirror without a floor":                 {two, at(1, 2, 3, 4), 15, core.Unknown, 0, 0},
-		"without timestamps nothing is old":        {two, []Batch{{MaxTimestamp: -1, Bytes: 100}}, 500, 99, 0, 0},
-		"below the size":                           {sized, at(1, 2, 3, 4), 0, 99, 0, 0},
-		"what is above the size, whole segments":   {sized, at(1, 2, 3, 4, 5), 0, 99, 20, Size},
-		"no size at all":                           {Rules{Ms: -1, SegmentMs: -1, SegmentBytes: 200}, at(1, 2, 3), 0, 99, 30, Size},
-		"old, and then large":                      {Rules{Ms: 10 * hour, Bytes: 200, SegmentMs: -1, SegmentBytes: 200}, at(1, 2, 30, 4, 30, 6), 15, 99, 40, Size},
-		"time rolls a segment":                     {Rules{Ms: 10 * hour, Bytes: -1, SegmentMs: 2 * hour, SegmentBytes: 1 << 30}, at(1, 2, 3, 4, 5, 6), 14, 99, 30, Time},
-		"no limit":                                 {Rules{Ms: -1, Bytes: -1, SegmentMs: 1, SegmentBytes: 14}, at(1, 2, 3), 1 << 40, 99, 0, 0},
+		"nothing is old":                              {two, at(1, 2, 3, 4), 11, 99, 0, 0},
+		"a segment is as old as its newest":           {two, at(1, 2, 3, 4), 12, 99, 0, 0},
+		"the first segment":                           {two, at(1, 2, 3, 4), 13, 99, 20, Time},
+		"all of it, the newest segment too":           {two, at(1, 2, 3, 4), 15, 99, 40, Time},
+		"a record of the future keeps its segment":    {two, at(1, 900, 3, 4), 500, 99, 0, 0},
+		"what is not committed stays":                 {two, at(1, 2, 3, 4), 15, 39, 20, Time},
+		"a mirror without a floor":                    {two, at(1, 2, 3, 4), 15, core.Unknown, 0, 0},
+		"without timestamps nothing is old":           {two, []Batch{{MaxTimestamp: -1, Bytes: 100}}, 500, 99, 0, 0},
+		"without timestamps it goes with what is old": {two, append([]Batch{{MaxTimestamp: -1, Bytes: 200}}, at(1, 2, 30, 40)...), 15, 99, 30, Time},
+		"and not before":                              {two, append([]Batch{{MaxTimestamp: -1, Bytes: 200}}, at(30, 40)...), 15, 99, 0, 0},
+		"nor is it counted twice":                     {Rules{Ms: 10 * hour, Bytes: 250, SegmentMs: -1, SegmentBytes: 200}, append([]Batch{{MaxTimestamp: -1, Bytes: 200}}, at(30, 40)...), 15, 99, 0, 0},
+		"below the size":                              {sized, at(1, 2, 3, 4), 0, 99, 0, 0},
+		"what is above the size, whole segments":      {sized, at(1, 2, 3, 4, 5), 0, 99, 20, Size},
+		"no size at all":                              {Rules{Ms: -1, SegmentMs: -1, SegmentBytes: 200}, at(1, 2, 3), 0, 99, 30, Size},
+		"old, and then large":                         {Rules{Ms: 10 * hour, Bytes: 200, SegmentMs: -1, SegmentBytes: 200}, at(1, 2, 30, 4, 30, 6), 15, 99, 40, Size},
+		"time rolls a segment":                        {Rules{Ms: 10 * hour, Bytes: -1, SegmentMs: 2 * hour, SegmentBytes: 1 << 30}, at(1, 2, 3, 4, 5, 6), 14, 99, 30, Time},
+		"no limit":                                    {Rules{Ms: -1, Bytes: -1, SegmentMs: 1, SegmentBytes: 14}, at(1, 2, 3), 1 << 40, 99, 0, 0},
 	} {
 		start, why, ok := filled(c.rules, c.batches...).Expired(c.rules, c.now*hour, c.limit)
 		if start != c.want || why != c.why || ok != (c.want > 0) {
