@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -17,6 +18,15 @@ func compactedBatch(base, last int64, epoch int32, offsets ...int64) batch.Batch
 		panic(err)
 	}
 	return some
+}
+
+// steps are n batches of as many offsets as one has.
+func steps(next int64, n int) (out string) {
+	for range n {
+		out += fmt.Sprintf("%d-%d/4 ", next, next+math.MaxInt32-1)
+		next += math.MaxInt32
+	}
+	return out
 }
 
 // What compaction has left of a source's log: holes inside of batches and empty batches of ours, holes between batches of
@@ -44,7 +54,9 @@ func TestACompactedLogIsAContinuation(t *testing.T) {
 		"at the begin of its log":        {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 0, core.NoEpoch, true, "0-4/4 5-9/4 "},
 		"which is no way back":           {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 6, 4, true, ""},
 		"nor to an older epoch":          {[]batch.Batch{compactedBatch(5, 9, 4, 8)}, 3, 5, true, ""},
-		"a hole without measure":         {[]batch.Batch{compactedBatch(1<<40, 1<<40, 4)}, 3, 4, true, ""},
+		"more offsets than a batch has":  {[]batch.Batch{compactedBatch(1<<32, 1<<32, 4)}, 3, 4, true, "3-2147483649/4 2147483650-4294967295/4 4294967296-4294967296/4 "},
+		"more than an answer is for":     {[]batch.Batch{compactedBatch(math.MaxInt64-1, math.MaxInt64-1, 4)}, 3, 4, true, steps(3, 64)},
+		"a hole of a newer epoch":        {[]batch.Batch{compactedBatch(5, 9, 10, 8)}, 3, 4, true, ""},
 	} {
 		var records []byte
 		for _, b := range c.batches {

@@ -9,13 +9,17 @@ import (
 	"lockstep/protocol/batch"
 )
 
+// emptyAtOnce is how many empty batches one answer is filled in with, for two thousand million offsets each.
+const emptyAtOnce = 64
+
 // Verify reads the record batches of one answer and checks again what the source should have checked:
 // the peer, or what stands between us, may be broken or hostile (attack-A26). next is our LEO, last the
 // epoch of our newest record, adopted the source epoch the question was fenced with. In a log without any the first batch
 // may begin below next: records may have been deleted up to its middle.
 //
 // What compaction left empty may reach around next: then only the rest of it is new. holes says that a source may leave it
-// out altogether, as Kafka does; an empty batch stands for it in our log.
+// out altogether, as Kafka does; empty batches stand for it in our log. A log that was compacted for long may begin behind more
+// offsets than fit into one answer: then the batch comes again with the next.
 //
 // A cut-off last batch is normal, as answers are limited by size; everything else that does not fit is an
 // error, and nothing of the answer is used.
@@ -30,10 +34,19 @@ func Verify(records []byte, next core.Offset, last, adopted core.LeaderEpoch, ho
 			}
 			return nil, fmt.Errorf("batch at offset %d: %w", next, err)
 		}
-		if missing := core.Offset(b.BaseOffset) - next; holes && missing > 0 && missing <= math.MaxInt32 && core.LeaderEpoch(b.LeaderEpoch) >= last {
-			// Of the epoch that follows: ours end where the source's do, or before.
-			list = append(list, batch.Nothing(int64(next), b.BaseOffset-1, b.LeaderEpoch))
-			next = core.Offset(b.BaseOffset)
+		if holes && core.Offset(b.BaseOffset) > next && core.LeaderEpoch(b.LeaderEpoch) >= last && core.LeaderEpoch(b.LeaderEpoch) <= adopted {
+			if err := sound(b); err != nil {
+				return nil, err
+			}
+			for n := 0; core.Offset(b.BaseOffset) > next; n++ {
+				if n == emptyAtOnce {
+					return list, nil
+				}
+				// Of the epoch that follows: ours end where the source's do, or before.
+				missing := min(b.BaseOffset-int64(next), math.MaxInt32)
+				list = append(list, batch.Nothing(int64(next), int64(next)+missing-1, b.LeaderEpoch))
+				next += core.Offset(missing)
+			}
 		}
 		whole := b
 		if rest, ok := b.From(int64(next)); ok && core.Offset(b.BaseOffset) < next {
