@@ -112,9 +112,7 @@ func (s *State) appended(e BatchAppended) {
 	s.noteProducer(b)
 	s.noteReset(b)
 	s.txns = s.txns.after(b, s.note)
-	if b.IsNothing() {
-		s.emptied = s.leo
-	}
+	s.noteEmpty(b)
 }
 
 func (s *State) truncated(to core.Offset) {

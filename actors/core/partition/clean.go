@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/compaction"
+	"lockstep/protocol/batch"
 )
 
 // prepareCleaning begins a pass of compaction over this replica's own log. It ends with whatever takes the seat, and with
@@ -105,9 +106,25 @@ func (s *State) cleanedBatch(e BatchCleaned) {
 	s.txns = s.txns.without(core.Offset(b.BaseOffset), core.Offset(b.LastOffset()))
 }
 
+// noteEmpty remembers an empty batch until HW has passed it: nobody but who loses committed records cuts below that.
+func (s *State) noteEmpty(b batch.Batch) {
+	if b.IsNothing() {
+		s.empties = append(s.empties, emptyBatch{Base: core.Offset(b.BaseOffset), Last: core.Offset(b.LastOffset())})
+	}
+	for len(s.empties) > 0 && (s.empties[0].Last < s.note || len(s.empties) > mostEmpties || !cutsGoAroundEmpties) {
+		s.emptied = max(s.emptied, s.empties[0].Last+1)
+		s.empties = s.empties[1:]
+	}
+}
+
 // cutCleaned rolls back what is known of passes.
 func (s *State) cutCleaned(to core.Offset) {
 	s.cleaned, s.emptied = min(s.cleaned, to), min(s.emptied, to)
+	n := len(s.empties)
+	for n > 0 && s.empties[n-1].Last >= to {
+		n--
+	}
+	s.empties = s.empties[:n:n]
 	if aCutEndsCleaning {
 		s.cleaning = cleaning{}
 	}
@@ -115,10 +132,15 @@ func (s *State) cutCleaned(to core.Offset) {
 
 // whole is where a cut at to may be made. Below the limit of a pass records are gone in favour of newer ones, which a cut may
 // take, and batches begin and end elsewhere than they were written. So the log goes as a whole: whoever cuts committed records
-// copies them again anyway.
+// copies them again anyway. Inside of an empty batch above it, which is not committed, the cut goes before it.
 func (s *State) whole(to core.Offset) core.Offset {
 	if to < s.emptied && to > s.logStart {
 		return s.logStart
+	}
+	for _, e := range s.empties {
+		if e.Base < to && to <= e.Last && to > s.logStart {
+			return max(e.Base, s.logStart)
+		}
 	}
 	return to
 }

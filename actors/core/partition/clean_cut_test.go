@@ -90,3 +90,43 @@ func TestTheCacheForgetsBeforeTheViewDoes(t *testing.T) { // R02
 	}
 	t.Fatalf("%+v", b.late)
 }
+
+// Whoever is in sync may be cut where its new leader ends, in the middle of what it has copied and HW has not passed. What is
+// committed below stays: others count on it, and it may have to lead.
+func TestACutGoesAroundAnEmptyBatchAboveHW(t *testing.T) { // R5
+	ahead := func() *bench {
+		b := copies(t) // 0 to 8, committed
+		return b.do(Replicate{From: 2, Epoch: 5, Term: 1, HW: 9, Batches: []batch.Batch{
+			batch.Nothing(9, 19, 4), client(9, 0, 9, 3).Stamped(20, 4), batch.Nothing(23, 29, 4), client(9, 0, 12, 1).Stamped(30, 4),
+		}})
+	}
+	for to, want := range map[core.Offset]core.Offset{31: 31, 30: 30, 27: 23, 23: 23, 20: 20, 19: 9, 10: 9, 9: 9} {
+		for name, back := range map[string]func(*bench) *bench{
+			"at once":            func(b *bench) *bench { return b },
+			"replayed":           (*bench).restarted,
+			"as a snapshot says": func(b *bench) *bench { r := newBench(t); r.s = restored(t, b.s); return r },
+		} {
+			b := back(ahead())
+			b.do(Follow{Epoch: 6, Leader: 3})
+			b.do(AlignTo{From: 3, Epoch: 6, Term: 1, EndEpoch: 4, EndOffset: to})
+			if b.s.leo != want || b.s.hw != 9 {
+				t.Errorf("%s: a cut at %d goes to %d, want %d; HW %d", name, to, b.s.leo, want, b.s.hw)
+			}
+		}
+	}
+	b := ahead().do(Replicate{From: 2, Epoch: 5, Term: 1, HW: 31}).do(Replicate{From: 2, Epoch: 5, Term: 1, HW: 31, Batches: []batch.Batch{client(9, 0, 13, 1).Stamped(31, 4)}})
+	b.do(Follow{Epoch: 6, Leader: 3})
+	if b.do(AlignTo{From: 3, Epoch: 6, Term: 1, EndEpoch: 4, EndOffset: 27}); b.s.leo != 0 {
+		t.Errorf("who loses what is committed begins anew: cut to %d", b.s.leo)
+	}
+}
+
+func TestEmptyBatchesAboveHWAreBounded(t *testing.T) { // I61
+	b := copies(t)
+	for at := int64(9); at < 9+3*mostEmpties; at += 2 {
+		b.do(Replicate{From: 2, Epoch: 5, Term: 1, HW: 9, Batches: []batch.Batch{batch.Nothing(at, at, 4), client(-1, -1, -1, 1).Stamped(at+1, 4)}})
+	}
+	if n := len(b.s.empties); n != mostEmpties || b.s.emptied == 0 || b.s.emptied > b.s.empties[0].Base {
+		t.Fatalf("%d are listed, above %d", n, b.s.emptied)
+	}
+}

@@ -74,6 +74,9 @@ func snapshot(s *State) []byte {
 	for _, r := range s.resets {
 		snap.Resets = append(snap.Resets, SnapshotReset(r))
 	}
+	for _, e := range s.empties {
+		snap.Empties = append(snap.Empties, SnapshotEmpty(e))
+	}
 	for _, t := range s.txns.Open {
 		snap.Open = append(snap.Open, SnapshotOpenTxn(t))
 	}
@@ -113,6 +116,9 @@ func restore(id string, data []byte) (*State, error) {
 	}
 	for _, r := range snap.Resets {
 		s.resets = append(s.resets, pidReset(r))
+	}
+	for _, e := range snap.Empties {
+		s.empties = append(s.empties, emptyBatch(e))
 	}
 	for _, t := range snap.Open {
 		s.txns.Open = append(s.txns.Open, OpenTxn(t))

@@ -630,6 +630,37 @@ func (m *SnapshotAbortedTxn) readFrom(r *wire.Reader, version int16, flexible bo
 	}
 }
 
+// SnapshotEmpty Empty batches above that, which came as such, ascending.
+type SnapshotEmpty struct {
+	// First offset.
+	Base core.Offset
+	// Last offset, inclusive.
+	Last core.Offset
+}
+
+// Default sets every field to its default.
+func (m *SnapshotEmpty) Default() {
+	*m = SnapshotEmpty{}
+}
+
+func (m *SnapshotEmpty) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt64(b, int64(m.Base))
+	b = wire.AppendInt64(b, int64(m.Last))
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *SnapshotEmpty) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Base = core.Offset(r.Int64())
+	m.Last = core.Offset(r.Int64())
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is the hard state of a partition replica: a function of its log.
 type Snapshot struct {
 	// First offset.
@@ -670,10 +701,12 @@ type Snapshot struct {
 	AdoptedIncarnation core.Incarnation
 	// Compaction has looked at all below.
 	Cleaned core.Offset
-	// Below it empty batches were put together.
+	// Below it empty batches were put together, and records are gone for others that are below it.
 	Emptied core.Offset
 	// When the next tombstone or marker may go, Unix ms; -1: nothing waits.
 	Horizon int64
+	// Empty batches above that, which came as such, ascending.
+	Empties []SnapshotEmpty
 }
 
 // Default sets every field to its default.
@@ -735,6 +768,12 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 	}
 	if version >= 3 {
 		b = wire.AppendInt64(b, m.Horizon)
+	}
+	if version >= 4 {
+		b = wire.AppendArrayLen(b, len(m.Empties), flexible)
+		for i := range m.Empties {
+			b = m.Empties[i].appendTo(b, version, flexible)
+		}
 	}
 	if flexible {
 		b = append(b, 0)
@@ -808,6 +847,14 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 	}
 	if version >= 3 {
 		m.Horizon = r.Int64()
+	}
+	if version >= 4 {
+		if n := r.ArrayLen(flexible, 17); n > 0 {
+			m.Empties = make([]SnapshotEmpty, n)
+			for i := range m.Empties {
+				m.Empties[i].readFrom(r, version, flexible)
+			}
+		}
 	}
 	if flexible {
 		r.SkipTags()
@@ -921,14 +968,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 3), 3, true)
+	return m.appendTo(wire.AppendInt16(b, 4), 4, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 3) {
+	if r.Err() == nil && (version < 0 || version > 4) {
 		return fmt.Errorf("partition: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

@@ -26,6 +26,7 @@ const (
 	cleanCommittedOnly         = true // F52, R03: what is not committed is not compacted, whoever asks for it
 	aCutEndsCleaning           = true // F52: what a pass would write stands for records that are not there any more
 	aCutTakesWhatWasHidden     = true // F52: an older record went for a newer one: where that one is cut, both are copied again
+	cutsGoAroundEmpties        = true // R5, F52: whoever is in sync does not give up what is committed for an empty batch behind it
 	newestIsCommitted          = true // F52, T06: what may be cut is not what is left of a producer
 	anewWhereNothingIsCommon   = true // F52: a follower whose common history ends at our log start begins anew there
 	followLogStart             = true // F52: what the leader, or the source, has deleted is deleted here

@@ -27,6 +27,7 @@ var (
 	cleanCommittedOnly         = rules.Kept("F52 cleanCommittedOnly")
 	aCutEndsCleaning           = rules.Kept("F52 aCutEndsCleaning")
 	aCutTakesWhatWasHidden     = rules.Kept("F52 aCutTakesWhatWasHidden")
+	cutsGoAroundEmpties        = rules.Kept("F52 cutsGoAroundEmpties")
 	newestIsCommitted          = rules.Kept("F52 newestIsCommitted")
 	anewWhereNothingIsCommon   = rules.Kept("F52 anewWhereNothingIsCommon")
 	followLogStart             = rules.Kept("F52 followLogStart")

@@ -53,8 +53,18 @@ type hard struct {
 
 	cleaned core.Offset // compaction has looked at all below
 	emptied core.Offset // below it batches were put together, and records are gone for others that are below it
-	horizon int64       // when the next tombstone or marker may go, Unix ms; negative: nothing waits
+	empties []emptyBatch
+	horizon int64 // when the next tombstone or marker may go, Unix ms; negative: nothing waits
 }
+
+// emptyBatch came as such from the leader or the source, which had put it together or has a hole there. Another log of the same
+// records may end inside of it. Those that HW has passed are not listed but below emptied.
+type emptyBatch struct {
+	Base, Last core.Offset
+}
+
+// mostEmpties bounds the list.
+const mostEmpties = 1024
 
 // cleaning is the pass of compaction that is under way, if any.
 type cleaning struct {
