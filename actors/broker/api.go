@@ -63,12 +63,35 @@ func (c *Cluster) CreatePartitions(cmd controller.CreatePartitions, reply func(a
 
 // AlterTopic is answered with controller.Done. Ref is filled in.
 func (c *Cluster) AlterTopic(cmd controller.AlterTopic, reply func(any)) {
-	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, c.electsUnclean(cmd.Set, cmd.DryRun, reply))
 }
 
 // AlterBroker is answered with controller.Done. Ref is filled in.
 func (c *Cluster) AlterBroker(cmd controller.AlterBroker, reply func(any)) {
-	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, c.electsUnclean(cmd.Set, cmd.DryRun, reply))
+}
+
+// electsUnclean is reply for a change of settings: one that allows unclean elections is answered once they were held.
+func (c *Cluster) electsUnclean(set map[string]string, dryRun bool, reply func(any)) func(any) {
+	if dryRun || !controller.AllowsUnclean(set) {
+		return reply
+	}
+	return func(answer any) {
+		if done, ok := answer.(controller.Done); !ok || done.Code != perr.None {
+			reply(answer)
+			return
+		}
+		var logs []controller.ReplicaLog
+		for _, t := range c.Newest().Topics { // has the change, since its answer left behind what was published
+			for i, p := range t.Partitions {
+				if p.Leader == core.NoReplica {
+					logs = append(logs, c.logsOf(core.PartitionID{Topic: t.ID, Index: int32(i)})...)
+				}
+			}
+		}
+		// The change stands, whatever becomes of this: it counts with the next broker that comes or goes.
+		c.controller.Ask(func(ref core.RequestID) controller.Command { return controller.ElectUnclean{Ref: ref, Logs: logs} }, func(any) { reply(answer) })
+	}
 }
 
 // AcceptLoss is answered with controller.Done. Ref and Logs are filled in.

@@ -33,6 +33,8 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.acceptLoss(c)
 	case ElectPreferred:
 		return s.electPreferred(c)
+	case ElectUnclean:
+		return s.electUnclean(c)
 	case UpdateFeatures:
 		return s.updateFeatures(c)
 	case AlterReassignments:

@@ -104,9 +104,9 @@ func (s *State) minISR(t *topic, rf int) int32 {
 
 // uncleanAllowed reads the topic's own word, else what is set for all: the default is clean elections only.
 func (s *State) uncleanAllowed(t *topic) bool {
-	v, own := t.setting("unclean.leader.election.enable")
+	v, own := t.setting(uncleanSetting)
 	if !own {
-		v, _ = s.forAll("unclean.leader.election.enable")
+		v, _ = s.forAll(uncleanSetting)
 	}
 	return v == "true"
 }
