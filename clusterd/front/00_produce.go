@@ -127,9 +127,6 @@ func (p *produce) answered(out *kmsg.ProduceResponseTopicPartition, reply any, b
 	case partition.AckProduce:
 		p.mu.Lock()
 		out.BaseOffset, out.LogStartOffset, out.LogAppendTime = int64(e.Base), int64(e.LogStart), e.LogAppendTime
-		if b.HasAppendTime() {
-			out.LogAppendTime = b.MaxTimestamp // ours, written in by the check
-		}
 		p.mu.Unlock()
 		p.traffic.produced(topic, b.Records, len(b.Bytes))
 	case partition.RefuseProduce:

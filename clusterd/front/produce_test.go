@@ -178,6 +178,23 @@ func TestLogAppendTime(t *testing.T) {
 	}
 }
 
+// A duplicate is told the time that its records have: that of the first append. It was told the time of the retry.
+func TestADuplicateHasTheTimeOfItsOriginal(t *testing.T) { // compat-P05, compat-T02
+	h := newHouse(t, 1)
+	h.create("t", 1, 1, map[string]*string{"message.timestamp.type": ptr("LogAppendTime")})
+	for acks, producer := range map[int16]int64{-1: 77, 1: 78} {
+		send := func() kmsg.ProduceResponseTopicPartition {
+			return h.produceOnce("t", 9, acks, oneRecord(batch.Batch{ProducerID: producer}, "v"))
+		}
+		first := send()
+		waitFor(t, "another time", func() bool { return h.cluster.Now().Wall > first.LogAppendTime })
+		again := send()
+		if first.ErrorCode != 0 || again.ErrorCode != 0 || first.LogAppendTime <= 0 || again.BaseOffset != first.BaseOffset || again.LogAppendTime != first.LogAppendTime {
+			t.Errorf("acks=%d: offset %d at %d, then %d at %d", acks, first.BaseOffset, first.LogAppendTime, again.BaseOffset, again.LogAppendTime)
+		}
+	}
+}
+
 // TestSyncErrorsAreMappedDownBelowProduce14: compat §1.4, rulings §1.
 func TestSyncErrorsAreMappedDownBelowProduce14(t *testing.T) {
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func (d *decision) appendClient(c AppendBatch) {
 		return
 	}
 	if duplicate {
-		d.confirm(c, original.Base, original.End, true)
+		d.confirm(c, original.Base, original.End, original.At, true)
 		return
 	}
 	if code, text := s.txns.judge(c.Batch, c.InTxn); code != 0 {
@@ -57,7 +57,7 @@ func (d *decision) appendClient(c AppendBatch) {
 	d.report()
 	d.publish()
 	d.wake()
-	d.confirm(c, base, core.Offset(b.LastOffset()), false)
+	d.confirm(c, base, core.Offset(b.LastOffset()), b.MaxTimestamp, false)
 }
 
 // closedForClients says why clients may not change this log here, whatever they ask for.
@@ -77,26 +77,29 @@ func (s *State) closedForClients() (perr.Code, string) {
 }
 
 // confirm answers by the acks asked for. A duplicate waits for the HW of its original: an early success
-// would be an ack for a record that a mirror may not have (R7).
-func (d *decision) confirm(c AppendBatch, base, last core.Offset, duplicate bool) {
+// would be an ack for a record that a mirror may not have (R7). at is the newest time of the batch in the log.
+func (d *decision) confirm(c AppendBatch, base, last core.Offset, at int64, duplicate bool) {
 	s := &d.s
+	if !c.Batch.HasAppendTime() {
+		at = -1 // the producer's own times are no news to it
+	}
 	if c.Acks != -1 {
 		// Late: behind the leader's own fsync (D26).
-		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: -1})
+		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: at})
 		if s.admission.gated && countWeakAcks {
 			d.tell(highwater.WeakAcked{Epoch: s.epoch, From: base, To: last + 1, Acks: c.Acks, Client: c.Client})
 		}
 		return
 	}
 	if duplicate && !duplicateWaitsForOriginal {
-		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: -1})
+		d.late(AckProduce{Ref: c.Ref, Base: base, LogStart: s.logStart, LogAppendTime: at})
 		return
 	}
 	offset := last + 1
 	if !confirmPastLastOffset {
 		offset = last
 	}
-	d.emit(ProduceParked{Ref: c.Ref, Wait: Wait{Base: base}})
+	d.emit(ProduceParked{Ref: c.Ref, Wait: Wait{Base: base, At: at}})
 	d.tell(highwater.AwaitCommit{
 		Ref: c.Ref, Epoch: s.epoch, Offset: offset, Base: base, Bytes: int64(len(c.Batch.Bytes)), Deadline: c.Deadline,
 	})

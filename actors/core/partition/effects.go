@@ -18,7 +18,7 @@ type AckProduce struct {
 	Ref           core.RequestID
 	Base          core.Offset // of the original when the batch was a duplicate (R7)
 	LogStart      core.Offset
-	LogAppendTime int64 // -1 for CreateTime
+	LogAppendTime int64 // Unix ms, of the original when the batch was a duplicate; -1 for CreateTime
 }
 
 // RefuseProduce answers AppendBatch with an error. Code is the full one; the front maps it down.

@@ -154,7 +154,7 @@ func (d *decision) advanced(c Advanced) {
 		case wait.Marker:
 			d.late(MarkerWritten{Ref: ref})
 		default:
-			d.late(AckProduce{Ref: ref, Base: wait.Base, LogStart: s.logStart, LogAppendTime: -1})
+			d.late(AckProduce{Ref: ref, Base: wait.Base, LogStart: s.logStart, LogAppendTime: wait.At})
 		}
 	}
 	if len(refs) > 0 {

@@ -153,8 +153,9 @@ type flight struct {
 // Wait is a request that is answered when HW passes its batch.
 type Wait struct {
 	Base   core.Offset
-	Reset  bool // a MIRROR_PID_RESET of our own, not a client's batch
-	Marker bool // the end of a transaction
+	At     int64 // time of append, Unix ms; -1: the producer's own times count
+	Reset  bool  // a MIRROR_PID_RESET of our own, not a client's batch
+	Marker bool  // the end of a transaction
 }
 
 // New is an empty replica that has no seat yet. id ends in /broker-<n>, the broker that holds it.
