@@ -31,7 +31,7 @@ type Broker struct {
 	store    journal.Volume
 	lost     error // what poisoned the volume
 	replicas map[core.PartitionID]*Replica
-	stopping sync.WaitGroup                        // stops whose replicas are still closing: their names and streams are taken
+	stopping pending                               // stops whose replicas are still closing, with names and streams, or of which nobody has heard
 	retiring map[core.PartitionID][]func()         // replicas that are being closed, and what waits for it
 	barred   map[core.PartitionID]core.LeaderEpoch // epochs in which a replica that was closed may lead again
 	dropping map[core.PartitionID]int              // drops under way: a name and a stream are free when they are durable
@@ -169,7 +169,7 @@ func (b *Broker) drop(id core.PartitionID) {
 		return
 	}
 	b.retiring[id] = nil
-	b.stopping.Add(1) // what still speaks of the lost volume must have ended when it is opened again
+	b.stopping.add(1) // what still speaks of the lost volume must have ended when it is opened again
 	b.mu.Unlock()
 	b.finish(id, r, forget)
 }
@@ -183,7 +183,7 @@ func (b *Broker) finish(id core.PartitionID, r *Replica, then func()) {
 		waiting := b.retiring[id]
 		delete(b.retiring, id)
 		b.mu.Unlock()
-		b.stopping.Done()
+		b.stopping.done()
 		for _, forget := range waiting {
 			forget()
 		}
@@ -211,7 +211,7 @@ func (b *Broker) volumeLost(err error) {
 	}
 	text := "volume lost: " + err.Error() + "; repair it and run clusterctl brokers start " + strconv.Itoa(int(b.id)) + ", or restart the process"
 	b.cluster.system.Logger.Error("volume lost", "broker", int(b.id), "dir", b.slot.Dir, "err", err)
-	b.cluster.fence(b.id, text, func(any) {})
+	b.cluster.fence(b, text, func(any) {})
 	if f := b.cluster.options.VolumeLost; f != nil {
 		f(b.id, err)
 	}

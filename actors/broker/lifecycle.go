@@ -22,7 +22,7 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 	b.running = false
 	replicas := b.replicas
 	b.replicas = map[core.PartitionID]*Replica{}
-	b.stopping.Add(len(replicas) + 1)
+	b.stopping.add(len(replicas) + 1)
 	for id := range replicas {
 		b.retiring[id] = nil
 	}
@@ -31,8 +31,8 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 	left.Store(int64(len(replicas)) + 1)
 	closed := func() {
 		if left.Add(-1) == 0 {
-			c.fence(id, text, reply)
-			b.stopping.Done()
+			c.fence(b, text, reply)
+			b.stopping.done()
 		}
 	}
 	for id, r := range replicas {
@@ -42,16 +42,20 @@ func (c *Cluster) stopBroker(id core.ReplicaID, text string, reply func(any)) {
 }
 
 // fence tells the controller that a broker serves no more, with the durable ends of the others.
-func (c *Cluster) fence(id core.ReplicaID, text string, reply func(any)) {
+func (c *Cluster) fence(fenced *Broker, text string, reply func(any)) {
 	var logs []controller.ReplicaLog
 	for _, b := range c.brokers {
-		if b.id != id {
+		if b != fenced {
 			logs = append(logs, b.logs()...)
 		}
 	}
+	fenced.stopping.add(1)
 	c.controller.Ask(func(ref core.RequestID) controller.Command {
-		return controller.StopBroker{Ref: ref, Broker: id, Text: text, Logs: logs}
-	}, reply)
+		return controller.StopBroker{Ref: ref, Broker: fenced.id, Text: text, Logs: logs}
+	}, func(answer any) {
+		fenced.stopping.done()
+		reply(answer)
+	})
 }
 
 // startBroker runs on the broker's io inbox, since opening a volume and replaying it take their time.
@@ -62,16 +66,20 @@ func (c *Cluster) startBroker(id core.ReplicaID, reply func(any)) {
 		return
 	}
 	b.io.Post(func() {
-		b.stopping.Wait()
-		// By an image of before it was stopped the broker would lead what others lead since, and send consumers back to
-		// where its log ends.
+		// Until the controller has answered for the stop, nobody has heard who leads instead, and what the control quorum
+		// takes its time to write is not in any image. By one of before the broker would lead what others lead since, and send
+		// consumers back to where its log ends.
+		b.stopping.wait()
 		b.feed.inbox.Post(func() { b.io.Post(func() { b.comeBack(reply) }) })
 	})
 }
 
 func (b *Broker) comeBack(reply func(any)) {
 	c := b.cluster
-	b.stopping.Wait() // for a stop that came meanwhile
+	if b.stopping.any() { // a stop came meanwhile, of which the image does not say anything yet
+		c.startBroker(b.id, reply)
+		return
+	}
 	lossy, err := b.reopen()
 	if err != nil {
 		reply(controller.Done{Code: perr.KafkaStorageError, Text: err.Error()})

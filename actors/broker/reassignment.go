@@ -60,7 +60,7 @@ func (b *Broker) retire(id core.PartitionID, closed func(back func())) {
 	delete(b.replicas, id)
 	b.dropping[id]++
 	b.retiring[id] = nil
-	b.stopping.Add(1)
+	b.stopping.add(1)
 	r.telling.Lock()
 	b.barred[id] = r.sentEpoch + 1
 	r.telling.Unlock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,7 +159,7 @@ func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
 		t.Error("a replica stands on a lost volume")
 	}
 	b.drop(id) // told once more
-	b.stopping.Wait()
+	b.stopping.wait()
 	b.mu.Lock()
 	r.stores[0] = memory.New(memory.Options{})
 	b.store, b.lost = r.stores[0], nil
@@ -166,6 +167,27 @@ func TestALostVolumeKeepsNoActorOfADeletedTopic(t *testing.T) {
 	r.eventually("a replica on the volume that came back", func() bool { return b.ensure(id) != nil })
 	if len(r.exits) != 0 {
 		t.Fatal("process exit:", <-r.exits)
+	}
+}
+
+// TestABrokerComesBackOnceItsStopIsKnown: while the control quorum took its time to write who leads instead, a broker that was
+// started again led by an image of before, and answered readers of its successor that its log ended below them (testkit sim,
+// I14 of seed 0xcf749ada154c0f0a).
+func TestABrokerComesBackOnceItsStopIsKnown(t *testing.T) {
+	r := memoryRig(t, 3)
+	id := r.create("orders")
+	b, _ := r.Broker(r.leader(id).Broker())
+	r.control.(*memory.Journal).SetLatency(100 * time.Millisecond)
+	var known atomic.Bool
+	started := make(chan any, 1)
+	r.StopBroker(b.ID(), func(any) { known.Store(true) })
+	r.StartBroker(b.ID(), func(a any) { started <- a })
+	r.eventually("the replica is back", func() bool { _, back := b.Replica(id); return back })
+	if !known.Load() {
+		t.Error("the broker has its replicas back before anybody has heard that it stopped")
+	}
+	if a := (<-started).(controller.Done); a.Code != perr.None {
+		t.Fatalf("%+v", a)
 	}
 }
 

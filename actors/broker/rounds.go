@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"sync/atomic"
+
 	"lockstep/actors/core"
 	"lockstep/actors/shell"
 )
@@ -13,6 +15,7 @@ type rounds[T any] struct {
 	known  map[core.PartitionID]*T
 	rest   func() int64 // ns between two rounds
 	visit  func(*Replica, *T) *T
+	ended  atomic.Int64 // rounds, for tests
 }
 
 func newRounds[T any](b *Broker, name string, rest func() int64, visit func(*Replica, *T) *T) *rounds[T] {
@@ -36,6 +39,7 @@ func (r *rounds[T]) look() {
 		}
 	}
 	r.known = known
+	r.ended.Add(1)
 	r.begin(r.rest())
 }
 

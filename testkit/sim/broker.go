@@ -184,9 +184,14 @@ func (p *process) fence(id core.ReplicaID, text string, reply func(any)) {
 			logs = append(logs, b.logs()...)
 		}
 	}
+	fenced := p.broker(id)
+	fenced.stops++
 	p.controller.ask(func(ref core.RequestID) controller.Command {
 		return controller.StopBroker{Ref: ref, Broker: id, Text: text, Logs: logs}
-	}, reply)
+	}, func(answer any) {
+		fenced.feed.box.post(func() { fenced.stops-- })
+		reply(answer)
+	})
 }
 
 // stop is clusterctl brokers stop: the replicas close first, so that the ends which the election compares
