@@ -78,6 +78,9 @@ func (s Setting) Check(value string) string {
 		if value != "true" && value != "false" {
 			return fmt.Sprintf("%s=%q; use true or false", s.Name, value)
 		}
+		if s.Allowed != nil && !slices.Contains(s.Allowed, value) {
+			return fmt.Sprintf("%s=%s is not possible: %s", s.Name, value, s.Meaning)
+		}
 	case String:
 		if s.Allowed != nil && !slices.Contains(s.Allowed, value) {
 			return fmt.Sprintf("%s=%q; use one of %s", s.Name, value, strings.Join(s.Allowed, ", "))

@@ -62,6 +62,7 @@ func TestSettingsRefuseWhatKafkaRefuses(t *testing.T) {
 		{"segment.bytes", "2147483648", false}, {"unclean.leader.election.enable", "yes", false},
 		{"min.cleanable.dirty.ratio", "NaN", false}, {"min.cleanable.dirty.ratio", "0.7", true}, {"min.cleanable.dirty.ratio", "1.5", false},
 		{"compression.type", "zstd", true}, {"compression.type", "ZSTD", false}, {"lockstep.sync.min.class", "proven", true}, {"lockstep.sync.min.class", "PROVEN", false}, {"lockstep.weak.acks", "allow", true}, {"lockstep.weak.acks", "never", false},
+		{"remote.storage.enable", "true", false}, {"remote.storage.enable", "false", true}, {"local.retention.ms", "-2", true}, {"local.retention.ms", "-3", false}, {"remote.log.copy.disable", "true", true},
 		{"mirror.support.unclean.leader.election", "true", true}, {"leader.replication.throttled.replicas", "*", true},
 		{"leader.replication.throttled.replicas", "", true}, {"follower.replication.throttled.replicas", "0:1,11:2", true}, {"follower.replication.throttled.replicas", "0:1,2", false}, {"leader.replication.throttled.replicas", "0:-1", false},
 	} {
