@@ -279,22 +279,34 @@ func report(w io.Writer, results []admin.TopicResult) ([]string, error) {
 
 // matching resolves --topics against the topics of the mirror.
 func (c *mirrorsCommand) matching(ctx context.Context, cl *admin.Client) ([]string, error) {
+	topics, err := c.matchingTopics(ctx, cl)
+	return namesOf(topics), err
+}
+
+func (c *mirrorsCommand) matchingTopics(ctx context.Context, cl *admin.Client) ([]messages.DescribeClusterMirrorsResponseTopic, error) {
 	mirrors, err := cl.Describe(ctx, c.Mirror)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var topics []messages.DescribeClusterMirrorsResponseTopic
 	for _, m := range mirrors {
 		for _, t := range m.Topics {
 			if c.matches(t.TopicName) {
-				names = append(names, t.TopicName)
+				topics = append(topics, t)
 			}
 		}
 	}
-	if len(names) == 0 {
+	if len(topics) == 0 {
 		return nil, fmt.Errorf("no topic of mirror %s matches --topics %s", c.Mirror, strings.Join(c.Topics, ","))
 	}
-	return names, nil
+	return topics, nil
+}
+
+func namesOf(topics []messages.DescribeClusterMirrorsResponseTopic) (names []string) {
+	for _, t := range topics {
+		names = append(names, t.TopicName)
+	}
+	return names
 }
 
 // matches reports whether a topic is meant: by name, by pattern, or by leaving --topics out.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lockstep/protocol/admin"
+	"lockstep/protocol/messages"
 )
 
 // pending warns of topics that were set to SYNC and have to catch up first: a deferred promotion is a success, and
@@ -21,17 +22,20 @@ func (c *mirrorsCommand) pending(ctx context.Context, w io.Writer, cl *admin.Cli
 			if !slices.Contains(topics, printable(t.TopicName)) || t.EffectiveMirrorType == admin.Sync {
 				continue
 			}
-			lag, unknown := int64(0), false
-			for _, p := range t.Partitions {
-				lag += max(0, p.Lag)
-				unknown = unknown || p.Lag < 0
-			}
-			behind := fmt.Sprintf("%d records behind", lag)
-			if unknown {
-				behind = "lag not known yet"
-			}
-			fmt.Fprintf(w, "Warning: topic %s: pending lag drain (%s): it stays ASYNC, and is promoted by itself once its lag is zero and the source gates\n", printable(t.TopicName), behind)
+			fmt.Fprintf(w, "Warning: topic %s: pending lag drain (%s): it stays ASYNC, and is promoted by itself once its lag is zero and the source gates\n", printable(t.TopicName), behind(t.Partitions, "lag not known yet"))
 		}
 	}
 	return nil
+}
+
+// behind is how many records partitions lack together, or unknown if one of them does not know.
+func behind(partitions []messages.DescribeClusterMirrorsResponsePartition, unknown string) string {
+	lag := int64(0)
+	for _, p := range partitions {
+		if p.Lag < 0 {
+			return unknown
+		}
+		lag += p.Lag
+	}
+	return fmt.Sprintf("%d records behind", lag)
 }

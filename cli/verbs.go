@@ -24,27 +24,11 @@ type verbRow struct {
 }
 
 func (c *mirrorsCommand) switchover(ctx context.Context, w io.Writer, cl *admin.Client) error {
-	return c.take(ctx, w, cl, "switchover", cl.SwitchTopics)
+	return c.take(ctx, w, cl, "switchover", cl.SwitchTopics, nil)
 }
 
 func (c *mirrorsCommand) failover(ctx context.Context, w io.Writer, cl *admin.Client) error {
-	return c.take(ctx, w, cl, "failover", func(ctx context.Context, mirror string, names []string) ([]admin.TopicResult, error) {
-		mirrors, err := cl.Describe(ctx, mirror)
-		if err != nil {
-			return nil, err
-		}
-		results, err := cl.FailTopics(ctx, mirror, names)
-		for i, r := range results {
-			for _, m := range mirrors {
-				for _, t := range m.Topics {
-					if t.TopicName == r.Topic && r.Err == nil && r.Warning == "" {
-						results[i].Warning = ungated(t)
-					}
-				}
-			}
-		}
-		return results, err
-	})
+	return c.take(ctx, w, cl, "failover", cl.FailTopics, ungated)
 }
 
 // ungated warns of partitions that a failover takes over without the promise of a SYNC topic: whoever does not look at
@@ -53,39 +37,44 @@ func ungated(t messages.DescribeClusterMirrorsResponseTopic) string {
 	if t.Phase == "STOPPING" || t.Phase == "STOPPED" {
 		return ""
 	}
-	open, behind, unknown := 0, int64(0), false
+	var open []messages.DescribeClusterMirrorsResponsePartition
 	for _, p := range t.Partitions {
-		if p.Armed {
-			continue
+		if !p.Armed {
+			open = append(open, p)
 		}
-		open++
-		behind += max(0, p.Lag)
-		unknown = unknown || p.Lag < 0
 	}
-	if open == 0 {
+	if len(open) == 0 {
 		return ""
 	}
-	lag := fmt.Sprintf("%d records behind", behind)
-	if unknown {
-		lag = "how far behind is not known"
-	}
-	return fmt.Sprintf("was %s: %d of %d partitions did not gate acks (%s at the newest answer of the source), so acknowledged records of them may be missing here", t.State, open, len(t.Partitions), lag)
+	return fmt.Sprintf("was %s: %d of %d partitions did not gate acks (%s at the newest answer of the source), so acknowledged records of them may be missing here",
+		t.State, len(open), len(t.Partitions), behind(open, "how far behind is not known"))
 }
 
 // take moves the writes of topics to this cluster. Topics that are writable here already are left alone, so that the
-// command can be repeated.
-func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client, verb string, begin func(context.Context, string, []string) ([]admin.TopicResult, error)) error {
+// command can be repeated. warn, unless it is nil, says what to think over about a topic as it was before.
+func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client, verb string, begin func(context.Context, string, []string) ([]admin.TopicResult, error), warn func(messages.DescribeClusterMirrorsResponseTopic) string) error {
 	if c.Preview {
 		return c.preview(ctx, w, cl)
 	}
-	names, err := c.matching(ctx, cl)
+	topics, err := c.matchingTopics(ctx, cl)
 	if err != nil {
 		return err
 	}
+	warnings := map[string]string{}
+	for _, t := range topics {
+		if warn != nil {
+			warnings[t.TopicName] = warn(t)
+		}
+	}
 	started := time.Now()
-	results, err := begin(ctx, c.Mirror, names)
+	results, err := begin(ctx, c.Mirror, namesOf(topics))
 	if err != nil {
 		return err
+	}
+	for i, r := range results {
+		if r.Err == nil && r.Warning == "" {
+			results[i].Warning = warnings[r.Topic]
+		}
 	}
 	progress := c.progress(w)
 	done, err := report(progress, results)

@@ -125,11 +125,14 @@ func (o *oracle) unmirrored(s *site, home *process) {
 		stopped[t.Topic] = t.Phase == mirror.Stopped
 	}
 	for _, p := range sortedPartitions(o.partitions) {
+		if !stopped[p.Topic] || o.truth(p).sites[s.index].forked != core.Unknown {
+			continue
+		}
 		written := false
 		for i := range s.volumes {
 			written = written || len(s.onDisk(core.ReplicaID(i+1), p)) > 0
 		}
-		if stopped[p.Topic] && o.truth(p).sites[s.index].forked == core.Unknown && !written {
+		if !written {
 			o.fenced(s, p, 0)
 		}
 	}
