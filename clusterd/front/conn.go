@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lockstep/actors/core/access"
 	"lockstep/protocol"
 	"lockstep/protocol/messages"
 )
@@ -21,6 +22,9 @@ import (
 type Client struct {
 	ID   string // client id; "" when the client gave none
 	Addr string
+	Host string // the address without its port, as ACLs name it
+	// Principal is who the client has shown to be; Anonymous where the listener asks nobody.
+	Principal access.Principal
 	// ended reports whether the client has closed its side behind this request. It is nil outside of a connection,
 	// and may be called only before the handler returns.
 	ended func() bool
@@ -39,6 +43,7 @@ type conn struct {
 	worked atomic.Int64 // ns that the reader worked and nobody charged yet
 	flight atomic.Int64 // requests read and not yet answered
 	ended  func() bool  // of the request that the reader is at
+	host   string       // of the client
 
 	unmuted bool // a mirror that gates reports here: no quota holds it back; the writer's own
 }
@@ -60,8 +65,13 @@ type pending struct {
 }
 
 func newConn(f *Front, n net.Conn) *conn {
+	host, _, err := net.SplitHostPort(n.RemoteAddr().String())
+	if err != nil {
+		host = n.RemoteAddr().String() // a pipe has no port
+	}
 	return &conn{
 		front:  f,
+		host:   host,
 		net:    n,
 		window: make(chan *pending, f.limits.Requests),
 		memory: NewMemory(f.limits.ConnBytes),
@@ -289,7 +299,7 @@ func (c *conn) start(p *pending, frame []byte) error {
 			c.release(p)
 			return err
 		}
-		from := Client{Addr: c.net.RemoteAddr().String(), ended: c.ended}
+		from := Client{Addr: c.net.RemoteAddr().String(), Host: c.host, Principal: access.Anonymous, ended: c.ended}
 		if h.ClientID != nil {
 			from.ID = *h.ClientID
 			p.client = from.ID

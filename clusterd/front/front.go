@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/actors/broker"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 )
 
@@ -48,6 +49,8 @@ type Config struct {
 	Limits  Limits
 	// Settings are the broker settings the operator gave, by Kafka's names, and lockstep.nats.url.
 	Settings map[string]string
+	// Access is what the operator gave the authorizer; the zero value is none.
+	Access access.Settings
 	// Source asks the source cluster of a mirror; nil where this process makes no mirrors.
 	Source Source
 	Log    *slog.Logger
@@ -62,6 +65,7 @@ type Front struct {
 	open     *atomic.Int64 // connections, as traffic counts them
 	limits   Limits
 	settings map[string]string
+	access   access.Settings
 	source   Source
 	log      *slog.Logger
 	rules    rulesByTopic
@@ -93,6 +97,7 @@ func New(c Config) *Front {
 		open:     open,
 		limits:   c.Limits,
 		settings: c.Settings,
+		access:   c.Access,
 		source:   c.Source,
 		log:      c.Log,
 		lines:    map[net.Listener]bool{},

@@ -5,6 +5,7 @@ package image
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/protocol/perr"
 )
 
@@ -29,6 +30,8 @@ type Image struct {
 	Features map[string]int16
 	// Quotas are what clients may take, by entity and by Kafka's name of the limit.
 	Quotas map[QuotaEntity]map[string]float64
+	// ACLs are who may do what, where an authorizer asks for it.
+	ACLs access.Rules
 	// Settings are what an operator set for running brokers, by broker; NoReplica has those of all that have none of
 	// their own.
 	Settings map[core.ReplicaID]map[string]string
