@@ -16,6 +16,7 @@ import (
 	"lockstep/actors/broker"
 	"lockstep/actors/bus"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/mirror"
@@ -247,8 +248,12 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 	for name, value := range d.config.Set {
 		settings[name] = value
 	}
+	may, err := access.ReadSettings(settings)
+	if err != nil {
+		panic(err) // Check has seen it
+	}
 	f := front.New(front.Config{
-		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Source: sources{}, Log: d.log,
+		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Access: may, Source: sources{}, Log: d.log,
 	})
 	d.mu.Lock()
 	d.fronts[b.ID()] = f

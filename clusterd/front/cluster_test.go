@@ -17,6 +17,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
 	"lockstep/clusterd/process"
@@ -109,7 +110,11 @@ func (h *house) start() {
 	}
 	h.cluster = c
 	for i, b := range c.Brokers() {
-		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Source: h.source, Log: testLogger()})
+		may, err := access.ReadSettings(h.settings)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Access: may, Source: h.source, Log: testLogger()})
 		h.fronts = append(h.fronts, f)
 		go f.Serve(lines[i])
 	}

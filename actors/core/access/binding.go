@@ -33,11 +33,6 @@ type Binding struct {
 	Permission Permission
 }
 
-// about reports whether the entry speaks of this asker.
-func (b Binding) about(who Principal, host string) bool {
-	return (b.Principal == who || b.Principal == Everybody) && (b.Host == host || b.Host == Wildcard)
-}
-
 // covers reports whether the entry decides about op. An entry that allows to read, write, delete or alter allows to
 // describe, too, and one that allows to alter configs allows to describe them; one that denies denies what it names.
 func (b Binding) covers(op Operation) bool {
@@ -63,21 +58,26 @@ func Compare(a, b Binding) int {
 		cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Permission, b.Permission))
 }
 
-// Filter selects bindings: an empty Name, Principal or Host, and the Any of each kind, leave it open.
+// Filter selects bindings: a nil Name, Principal or Host, and the Any of each kind, leave it open.
 type Filter struct {
 	Type       ResourceType
-	Name       string
+	Name       *string
 	Kind       PatternType
-	Principal  Principal
-	Host       string
+	Principal  *Principal
+	Host       *string
 	Operation  Operation
 	Permission Permission
+}
+
+// Everything is the filter that selects every binding.
+func Everything() Filter {
+	return Filter{Type: AnyType, Kind: AnyPattern, Operation: AnyOperation, Permission: AnyPermission}
 }
 
 // Selects reports whether the filter selects b (Kafka's AclBindingFilter and ResourcePatternFilter).
 func (f Filter) Selects(b Binding) bool {
 	return (f.Type == AnyType || f.Type == b.Pattern.Type) && f.selectsName(b.Pattern) &&
-		(f.Principal == "" || f.Principal == b.Principal) && (f.Host == "" || f.Host == b.Host) &&
+		(f.Principal == nil || *f.Principal == b.Principal) && (f.Host == nil || *f.Host == b.Host) &&
 		(f.Operation == AnyOperation || f.Operation == b.Operation) &&
 		(f.Permission == AnyPermission || f.Permission == b.Permission)
 }
@@ -86,8 +86,8 @@ func (f Filter) selectsName(p Pattern) bool {
 	if f.Kind != AnyPattern && f.Kind != MatchPattern && f.Kind != p.Kind {
 		return false
 	}
-	if f.Name == "" || f.Name == p.Name {
+	if f.Name == nil || *f.Name == p.Name {
 		return true
 	}
-	return f.Kind == MatchPattern && p.Matches(p.Type, f.Name)
+	return f.Kind == MatchPattern && p.Matches(p.Type, *f.Name)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lockstep/actors/core/access"
 )
 
 // SettingType is Kafka's type of a setting, with the numbers of DescribeConfigs.
@@ -83,7 +85,12 @@ func (s Setting) Check(value string) string {
 		}
 	case String:
 		if s.Allowed != nil && !slices.Contains(s.Allowed, value) {
-			return fmt.Sprintf("%s=%q; use one of %s", s.Name, value, strings.Join(s.Allowed, ", "))
+			return fmt.Sprintf("%s=%q; use one of %s", s.Name, value, strings.Join(slices.DeleteFunc(slices.Clone(s.Allowed), func(a string) bool { return a == "" }), ", "))
+		}
+		if s.Name == access.SuperUsers {
+			if _, err := access.ParseSuperUsers(value); err != nil {
+				return err.Error()
+			}
 		}
 	case List:
 		return s.checkList(value)

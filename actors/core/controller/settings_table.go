@@ -1,6 +1,10 @@
 package controller
 
-import "math"
+import (
+	"math"
+
+	"lockstep/actors/core/access"
+)
 
 const (
 	maxInt  = 1<<31 - 1
@@ -18,6 +22,8 @@ const (
 // Settings is the one table of topic and cluster settings, sorted by name. Names, types, defaults and
 // ranges are Kafka's; our own begin with "lockstep.".
 var Settings = withDefaults([]Setting{
+	{Name: access.AllowIfNoACL, Type: Boolean, Default: "false", Scope: BrokerScope, Meaning: "Whether a resource that no ACL speaks of is open to everybody, where there is an authorizer."},
+	{Name: access.AuthorizerClass, Type: String, Scope: BrokerScope, Allowed: []string{"", access.StandardAuthorizer}, Meaning: "With it clients may do what ACLs allow, as judged by Kafka's StandardAuthorizer; without it everybody may do everything."},
 	{Name: "auto.create.topics.enable", Type: Boolean, Default: "true", Scope: BrokerScope, Meaning: "A produce or a metadata request makes a missing topic."},
 	{Name: "background.threads", Type: Int, Default: "10", Scope: BrokerScope | DynamicScope, Min: 1, Max: maxInt, Meaning: "Threads come and go by themselves here" + kept + "."},
 	{Name: "cleanup.policy", Type: List, Default: "delete", Scope: TopicScope, Allowed: []string{"delete", "compact"}, Defaults: []Synonym{{Name: "log.cleanup.policy"}}, Meaning: "How old records go away: delete by retention, compact when there is a newer one of the same key, or both. Records without a key, of before a topic was compacted, are not compacted. Every replica compacts its own log, mirrors too."},
@@ -112,6 +118,7 @@ var Settings = withDefaults([]Setting{
 	{Name: "segment.jitter.ms", Type: Long, Default: "0", Scope: TopicScope, Min: 0, Max: maxLong, Defaults: []Synonym{{Name: "log.roll.jitter.ms"}, {Name: "log.roll.jitter.hours", Factor: hour}}, Meaning: "Jitter of the time a segment is rolled" + kept + "."},
 	{Name: "segment.ms", Type: Long, Default: "604800000", Scope: TopicScope, Min: 1, Max: maxLong, Defaults: []Synonym{{Name: "log.roll.ms"}, {Name: "log.roll.hours", Factor: hour}}, Meaning: "How many milliseconds of a partition go, or are compacted, at once, by timestamps."},
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", Scope: BrokerScope, Min: 1024, Max: maxInt, Meaning: "The largest request that is read; the connection of a larger one is closed. Other requests than Produce have smaller bounds of their own."},
+	{Name: access.SuperUsers, Type: String, Scope: BrokerScope, Meaning: "Principals that may do everything where there is an authorizer, whatever ACLs say: type:name, with a semicolon between two."},
 	{Name: "transaction.max.timeout.ms", Type: Int, Default: "900000", Scope: BrokerScope, Min: 1, Max: maxInt, Meaning: "The longest time a producer may ask to keep a transaction open."},
 	{Name: "transaction.partition.verification.enable", Type: Boolean, Default: "true", Scope: BrokerScope | DynamicScope, Meaning: "Batches of transactions are always verified" + kept + "."},
 	{Name: "transaction.version", Type: Int, Default: "2", Scope: BrokerScope, Min: 0, Max: 2, Meaning: "Below 2: clients are not told of transaction version 2, which raises the producer epoch with each transaction (KIP-890)."},

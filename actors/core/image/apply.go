@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 )
 
 // Empty is what a broker knows before the first fact.
@@ -19,6 +20,8 @@ func Empty() *Image {
 		Features:   map[string]int16{},
 		Quotas:     map[QuotaEntity]map[string]float64{},
 		Settings:   map[core.ReplicaID]map[string]string{},
+
+		Credentials: map[access.UserMechanism]access.Credential{},
 	}
 }
 
@@ -41,6 +44,7 @@ func ApplyAll(img *Image, facts []Fact) *Image {
 type writer struct {
 	img                                                    Image
 	brokers, topics, names, mirrors, syn, quotas, settings bool
+	credentials                                            bool
 	partitions                                             map[core.TopicID]bool
 }
 
@@ -82,6 +86,15 @@ func (w *writer) apply(f Fact) {
 			delete(w.img.Settings, f.Broker)
 		} else {
 			w.img.Settings[f.Broker] = f.Values
+		}
+	case ACLsChanged:
+		w.img.ACLs = w.img.ACLs.Changed(f.Added, f.Removed)
+	case CredentialChanged:
+		own(&w.img.Credentials, &w.credentials)
+		if f.Credential.Iterations == 0 {
+			delete(w.img.Credentials, f.Of)
+		} else {
+			w.img.Credentials[f.Of] = f.Credential
 		}
 	case RegistrationsChanged:
 		own(&w.img.Sync, &w.syn)

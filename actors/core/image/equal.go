@@ -3,6 +3,8 @@ package image
 import (
 	"maps"
 	"slices"
+
+	"lockstep/actors/core/access"
 )
 
 // Equal reports whether two images say the same of the cluster. Versions are left out: a fact applied
@@ -15,6 +17,8 @@ func (i *Image) Equal(o *Image) bool {
 		maps.EqualFunc(i.Topics, o.Topics, func(a, b *Topic) bool { return a.Equal(b) }) &&
 		maps.EqualFunc(i.Quotas, o.Quotas, maps.Equal[map[string]float64, map[string]float64]) &&
 		maps.EqualFunc(i.Settings, o.Settings, maps.Equal[map[string]string, map[string]string]) &&
+		i.ACLs.Equal(o.ACLs) &&
+		maps.EqualFunc(i.Credentials, o.Credentials, access.Credential.Equal) &&
 		maps.EqualFunc(i.Sync, o.Sync, Registrations.Equal)
 }
 

@@ -1,6 +1,9 @@
 package image
 
-import "lockstep/actors/core"
+import (
+	"lockstep/actors/core"
+	"lockstep/actors/core/access"
+)
 
 // Fact is one step of the ordered stream. Facts carry whole values, so applying one twice is harmless.
 //
@@ -41,6 +44,13 @@ type (
 		Broker core.ReplicaID
 		Values map[string]string
 	}
+	// ACLsChanged says which bindings there are, and which there are not any more; nothing of others.
+	ACLsChanged struct{ Added, Removed []access.Binding }
+	// CredentialChanged replaces a credential of a user; one without iterations removes it.
+	CredentialChanged struct {
+		Of         access.UserMechanism
+		Credential access.Credential
+	}
 	// RegistrationsChanged replaces the registrations of a source topic.
 	RegistrationsChanged struct {
 		ID            core.TopicID
@@ -57,4 +67,6 @@ func (MirrorTopicChanged) isFact()   {}
 func (FeaturesChanged) isFact()      {}
 func (QuotaChanged) isFact()         {}
 func (SettingsChanged) isFact()      {}
+func (ACLsChanged) isFact()          {}
+func (CredentialChanged) isFact()    {}
 func (RegistrationsChanged) isFact() {}

@@ -32,6 +32,8 @@ type Image struct {
 	Quotas map[QuotaEntity]map[string]float64
 	// ACLs are who may do what, where an authorizer asks for it.
 	ACLs access.Rules
+	// Credentials are those of users who authenticate with SCRAM.
+	Credentials map[access.UserMechanism]access.Credential
 	// Settings are what an operator set for running brokers, by broker; NoReplica has those of all that have none of
 	// their own.
 	Settings map[core.ReplicaID]map[string]string

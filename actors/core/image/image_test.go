@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 )
 
 // twin is the dumb image: it forgets nothing it was told and computes every answer from the list.
@@ -45,6 +46,12 @@ func (w twin) image() *Image {
 			if delete(img.Settings, f.Broker); len(f.Values) > 0 {
 				img.Settings[f.Broker] = f.Values
 			}
+		case ACLsChanged:
+			img.ACLs = img.ACLs.Without(f.Removed...).With(f.Added...)
+		case CredentialChanged:
+			if delete(img.Credentials, f.Of); f.Credential.Iterations > 0 {
+				img.Credentials[f.Of] = f.Credential
+			}
 		case RegistrationsChanged:
 			if delete(img.Sync, f.ID); len(f.Registrations.Gates) > 0 || f.Registrations.Fence.Number != 0 || f.Registrations.Era != 0 {
 				img.Sync[f.ID] = f.Registrations
@@ -66,7 +73,7 @@ func randomFact(r *rand.Rand) Fact {
 	n := 1 + r.IntN(5)
 	id := core.TopicID{byte(n)}
 	part := Partition{Leader: core.ReplicaID(r.IntN(4)), LeaderEpoch: core.LeaderEpoch(r.IntN(9)), ISR: []core.ReplicaID{1, core.ReplicaID(r.IntN(3))}}
-	switch r.IntN(12) {
+	switch r.IntN(14) {
 	case 0:
 		return ClusterNamed{core.ClusterID(fmt.Sprint("dc", r.IntN(2))), core.Incarnation{byte(r.IntN(3))}}
 	case 1:
@@ -89,6 +96,14 @@ func randomFact(r *rand.Rand) Fact {
 		return SettingsChanged{core.ReplicaID(r.IntN(2)) - 1, map[string]string{"log.retention.ms": fmt.Sprint(r.IntN(3))}}
 	case 10:
 		return SettingsChanged{core.ReplicaID(r.IntN(2)) - 1, nil}
+	case 12:
+		binding := access.Binding{Pattern: access.Pattern{Type: access.Topic, Name: fmt.Sprint("t", r.IntN(2)), Kind: access.Prefixed}, Principal: access.UserNamed("a"), Operation: access.Read}
+		if r.IntN(2) == 0 {
+			return ACLsChanged{Added: []access.Binding{binding}}
+		}
+		return ACLsChanged{Removed: []access.Binding{binding}}
+	case 13:
+		return CredentialChanged{access.UserMechanism{User: fmt.Sprint("u", r.IntN(2)), Mechanism: access.ScramSHA256}, access.Credential{Salt: []byte{1}, Iterations: int32(r.IntN(2)) * 4096}}
 	case 6:
 		return MirrorTopicChanged{id, MirrorTopic{Mirror: "m", State: []MirrorState{MirrorNone, MirrorMirroring}[r.IntN(2)], Session: core.MirrorSession(r.IntN(5))}}
 	default:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 )
 
 // TopicNamed finds a topic by its name.
@@ -73,6 +74,18 @@ func (i *Image) Feature(name string) int16 {
 		return level
 	}
 	return HighestFeature(name)
+}
+
+// Credential is what a user authenticates with by a mechanism, named as clients negotiate it (SCRAM-SHA-256 or -512). What
+// it returns is the image's own.
+func (i *Image) Credential(mechanism, user string) (salt, storedKey, serverKey []byte, iterations int, ok bool) {
+	for _, m := range access.Mechanisms() {
+		if m.String() == mechanism {
+			c, ok := i.Credentials[access.UserMechanism{User: user, Mechanism: m}]
+			return c.Salt, c.StoredKey, c.ServerKey, int(c.Iterations), ok
+		}
+	}
+	return nil, nil, nil, 0, false
 }
 
 // HighestFeature is the highest level of a feature.

@@ -89,7 +89,7 @@ func Touched(facts []image.Fact, before, now *image.Image) []core.PartitionID {
 	}
 	for _, fact := range facts {
 		switch f := fact.(type) {
-		case image.ClusterNamed, image.FeaturesChanged, image.QuotaChanged, image.SettingsChanged:
+		case image.ClusterNamed, image.FeaturesChanged, image.QuotaChanged, image.SettingsChanged, image.ACLsChanged, image.CredentialChanged:
 		case image.BrokerChanged: // leaders learn whom the controller would refuse in an ISR
 			for _, id := range sorted(now) {
 				for i, p := range now.Topics[id].Partitions {
