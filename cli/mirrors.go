@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sort"
 	"strings"
 	"time"
@@ -31,7 +30,8 @@ type mirrorsCommand struct {
 	ReleaseSync bool `name:"release-sync" help:"On the SOURCE: stop waiting for an unreachable destination. Breaks zero RPO until it has recovered."`
 
 	Mirror       string        `help:"Name of the mirror."`
-	MirrorConfig string        `name:"mirror-config" type:"existingfile" help:"Properties of the mirror; bootstrap.servers of the source is required."`
+	MirrorConfig string        `name:"mirror-config" type:"existingfile" help:"Properties of the mirror; bootstrap.servers of the source is required. Secrets are named in them: ${file:PATH:KEY} or ${env:NAME} of the cluster's machine."`
+	SourceConfig string        `name:"source-config" type:"existingfile" help:"With --sync: client properties to ask the source whether it can gate, where it wants TLS."`
 	Topics       []string      `aliases:"topic" help:"Names or regular expressions, comma separated; each must match a whole name."`
 	Exclude      []string      `help:"With --start: names or regular expressions that win over --topics."`
 	Sync         bool          `xor:"type" help:"With --start and --alter: promote to synchronous as soon as lag is zero."`
@@ -135,6 +135,9 @@ func (c *mirrorsCommand) action() (action, error) {
 	if c.AcceptSource && name != "--recover" {
 		err = errors.Join(err, fmt.Errorf("--accept-source goes with --recover, not with %s", name))
 	}
+	if c.SourceConfig != "" && !c.Sync {
+		err = errors.Join(err, errors.New("--source-config goes with --sync: without it the source is not asked by this tool"))
+	}
 	if c.Forget && (c.Hold || c.Unhold || len(c.Topics) > 0) {
 		err = errors.Join(err, errors.New("--forget gives up the whole mirror: leave out --topics, --hold and --unhold"))
 	}
@@ -151,13 +154,9 @@ type createdRow struct {
 }
 
 func (c *mirrorsCommand) create(ctx context.Context, w io.Writer, cl *admin.Client) error {
-	text, err := os.ReadFile(c.MirrorConfig)
+	config, err := propertiesOf("--mirror-config", c.MirrorConfig)
 	if err != nil {
-		return fmt.Errorf("read --mirror-config: %w", err)
-	}
-	config, err := properties(string(text))
-	if err != nil {
-		return fmt.Errorf("--mirror-config %s: %w", c.MirrorConfig, err)
+		return err
 	}
 	source, err := cl.CreateMirror(ctx, c.Mirror, config)
 	if err != nil {

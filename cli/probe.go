@@ -27,7 +27,11 @@ func (c *mirrorsCommand) probe(ctx context.Context, cl *admin.Client) error {
 		return fmt.Errorf("mirror %s has no bootstrap.servers: create it first", c.Mirror)
 	}
 	bootstrap := mirrors[0].SourceBootstrap
-	source, err := admin.New(strings.Split(bootstrap, ","))
+	opts, err := clientOptions("--source-config", c.SourceConfig)
+	if err != nil {
+		return err
+	}
+	source, err := admin.New(strings.Split(bootstrap, ","), opts...)
 	if err != nil {
 		return err
 	}

@@ -3,60 +3,37 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"lockstep/protocol/properties"
 )
 
-// properties reads Java properties as far as Kafka's files use them: key=value lines and # comments.
-func properties(text string) (map[string]string, error) {
-	out := map[string]string{}
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == '!' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		name = strings.TrimSpace(name)
-		if !ok || name == "" {
-			return nil, fmt.Errorf("line %d %q is not key=value", i+1, line)
-		}
-		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("line %d sets %s a second time", i+1, name)
-		}
-		out[name] = strings.TrimSpace(value)
+// propertiesOf reads the file of a flag.
+func propertiesOf(flag, file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", flag, err)
 	}
-	return out, nil
+	config, err := properties.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, file, err)
+	}
+	return config, nil
 }
 
-// clientOptions turns --command-config into options of the client. Settings that would change how we
-// reach the cluster and that we cannot follow are refused, not ignored.
-func clientOptions(file string) ([]kgo.Opt, error) {
+// clientOptions turns the file of --command-config, or another one of client properties, into options of the client.
+func clientOptions(flag, file string) ([]kgo.Opt, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(file)
+	config, err := propertiesOf(flag, file)
 	if err != nil {
-		return nil, fmt.Errorf("read --command-config: %w", err)
+		return nil, err
 	}
-	config, err := properties(string(text))
+	opts, err := properties.Kgo(config)
 	if err != nil {
-		return nil, fmt.Errorf("--command-config %s: %w", file, err)
-	}
-	var opts []kgo.Opt
-	for name, value := range config {
-		switch name {
-		case "client.id":
-			opts = append(opts, kgo.ClientID(value))
-		case "security.protocol":
-			if value != "PLAINTEXT" {
-				return nil, fmt.Errorf("--command-config %s: security.protocol=%s is not supported yet, only PLAINTEXT", file, value)
-			}
-		default:
-			if strings.HasPrefix(name, "ssl.") || strings.HasPrefix(name, "sasl.") {
-				return nil, fmt.Errorf("--command-config %s: %s is not supported yet; remove it", file, name)
-			}
-		}
+		return nil, fmt.Errorf("%s %s: %w", flag, file, err)
 	}
 	return opts, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
@@ -81,17 +82,20 @@ func refusal(code int16, text *string) error {
 
 // unanswered says which cluster it was, and what to look at when no connection came about.
 func (c *Client) unanswered(err error) error {
+	if errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedSaslMechanism) || errors.Is(err, kerr.IllegalSaslState) {
+		return fmt.Errorf("the cluster at %s does not let us in: %w; see sasl.mechanism and sasl.jaas.config", strings.Join(c.seeds, ","), err)
+	}
 	var network *net.OpError
-	if errors.As(err, &network) {
+	if errors.As(err, &network) && !strings.HasSuffix(network.Op, "error") { // TLS has its alerts as such
 		return fmt.Errorf("no broker answers at %s: %w; is the cluster running, and is this its Kafka listener?", strings.Join(c.seeds, ","), err)
 	}
 	var ended *kgo.ErrFirstReadEOF
-	if errors.As(err, &ended) { // the client guesses at SASL, which we have not
-		return fmt.Errorf("a broker of %s closed the connection: it may be stopping, see its log; else this is not its Kafka listener", strings.Join(c.seeds, ","))
+	if errors.As(err, &ended) {
+		return fmt.Errorf("a broker of %s closed the connection: it may be stopping, see its log, or its listener wants a security.protocol other than ours; else this is not its Kafka listener", strings.Join(c.seeds, ","))
 	}
 	// The client's error for a first answer that is no frame has no type; it is what any other listener of ours causes.
 	if strings.Contains(err.Error(), "invalid large response size") {
-		return fmt.Errorf("what answers at %s does not speak Kafka: %w; give its Kafka listener", strings.Join(c.seeds, ","), err)
+		return fmt.Errorf("what answers at %s does not speak Kafka in the clear: %w; give its Kafka listener, and the security.protocol that it has", strings.Join(c.seeds, ","), err)
 	}
 	return fmt.Errorf("ask the cluster at %s: %w", strings.Join(c.seeds, ","), err)
 }
