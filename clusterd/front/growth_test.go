@@ -1,6 +1,7 @@
 package front
 
 import (
+	"net"
 	"testing"
 
 	"lockstep/protocol/messages"
@@ -11,7 +12,8 @@ import (
 func TestRequestsAreChargedWhatTheyGrowTo(t *testing.T) {
 	const body = 1 << 20
 	f, _, _ := bareFront(t, DefaultLimits())
-	first, second, third := newConn(f, nil), newConn(f, nil), newConn(f, nil)
+	line, _ := net.Pipe()
+	first, second, third := newConn(f, line), newConn(f, line), newConn(f, line)
 	ask := func(c *conn, key int16, size int) *pending {
 		p := &pending{Slot: NewSlot(), bytes: spread(key, size), process: int64(size)}
 		if !c.admit(key, p) {
