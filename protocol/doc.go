@@ -21,6 +21,7 @@
 //	SyncGroup                   14  0-5       kmsg   14_sync_group.go
 //	DescribeGroups              15  0-6       kmsg   15_describe_groups.go
 //	ListGroups                  16  0-5       kmsg   16_list_groups.go
+//	SaslHandshake               17  0-1       kmsg   17_sasl_handshake.go
 //	ApiVersions                 18  0-5       kmsg   18_api_versions.go
 //	CreateTopics                19  2-8       own    19_create_topics.go
 //	DeleteTopics                20  1-6       kmsg   20_delete_topics.go
@@ -38,6 +39,7 @@
 //	DescribeConfigs             32  1-4       kmsg   32_describe_configs.go
 //	AlterConfigs                33  0-2       kmsg   33_alter_configs.go
 //	DescribeLogDirs             35  1-4       kmsg   35_describe_log_dirs.go
+//	SaslAuthenticate            36  0-2       kmsg   36_sasl_authenticate.go
 //	CreatePartitions            37  0-3       kmsg   37_create_partitions.go
 //	DeleteGroups                42  0-3       kmsg   42_delete_groups.go
 //	ElectLeaders                43  0-2       kmsg   43_elect_leaders.go

@@ -145,6 +145,12 @@ func AppendResponse(dst []byte, correlation int32, resp kmsg.Response) []byte {
 	return sized(resp.AppendTo(dst), at)
 }
 
+// AppendFrame appends a frame of bytes that have no header.
+func AppendFrame(dst, body []byte) []byte {
+	at := len(dst)
+	return sized(append(append(dst, 0, 0, 0, 0), body...), at)
+}
+
 // ResponseCorrelation reads the correlation id of a response frame.
 func ResponseCorrelation(frame []byte) (int32, error) {
 	r := wire.NewReader(frame)

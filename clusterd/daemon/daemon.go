@@ -259,7 +259,7 @@ func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
 	d.fronts[b.ID()] = f
 	d.mu.Unlock()
 	go func() {
-		if err := f.Serve(l); err != nil {
+		if err := f.Serve(l, front.Listener{}); err != nil {
 			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
 		}
 	}()

@@ -52,6 +52,8 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyDescribeGroups:               handler((*Front).describeGroups),
 		messages.KeyListGroups:                   handler((*Front).listGroups),
 		messages.KeyApiVersions:                  handler((*Front).apiVersions),
+		messages.KeySaslHandshake:                handler((*Front).saslHandshake),
+		messages.KeySaslAuthenticate:             handler((*Front).saslAuthenticate),
 		messages.KeyCreateTopics:                 handler((*Front).createTopics),
 		messages.KeyDeleteTopics:                 handler((*Front).deleteTopics),
 		messages.KeyDeleteRecords:                handler((*Front).deleteRecords),

@@ -21,6 +21,7 @@ import (
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
 	"lockstep/clusterd/process"
+	"lockstep/clusterd/security"
 	"lockstep/journal"
 	"lockstep/journal/memory"
 )
@@ -35,6 +36,8 @@ type house struct {
 	settings map[string]string
 	limits   Limits
 	source   Source
+	listener Listener // how brokers are reached
+	scram    func(mechanism, user string) (security.Credential, bool)
 	// retention of offsets, looked at as often; 0: the default.
 	retention time.Duration
 	session   time.Duration // of members of the consumer protocol; 0: the default
@@ -114,9 +117,9 @@ func (h *house) start() {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Access: may, Source: h.source, Log: testLogger()})
+		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Access: may, Source: h.source, Scram: h.scram, Log: testLogger()})
 		h.fronts = append(h.fronts, f)
-		go f.Serve(lines[i])
+		go f.Serve(lines[i], h.listener)
 	}
 }
 

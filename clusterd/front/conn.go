@@ -25,6 +25,7 @@ type Client struct {
 	Host string // the address without its port, as ACLs name it
 	// Principal is who the client has shown to be; Anonymous where the listener asks nobody.
 	Principal access.Principal
+	at        *Listener // by which it came; nil outside of a connection
 	// ended reports whether the client has closed its side behind this request. It is nil outside of a connection,
 	// and may be called only before the handler returns.
 	ended func() bool
@@ -35,6 +36,7 @@ type Client struct {
 type conn struct {
 	front  *Front
 	net    net.Conn
+	at     *Listener
 	window chan *pending
 	memory *Memory // requests of this connection
 	done   chan struct{}
@@ -44,6 +46,7 @@ type conn struct {
 	flight atomic.Int64 // requests read and not yet answered
 	ended  func() bool  // of the request that the reader is at
 	host   string       // of the client
+	login  *login       // nil: the listener asks nobody
 
 	unmuted bool // a mirror that gates reports here: no quota holds it back; the writer's own
 }
@@ -58,25 +61,31 @@ type pending struct {
 	late        int64 // to be charged to the process once the frame is here
 	asks        int64 // charged to the process's requests that multiply
 	key         int16
+	bare        bool          // the answer is a token of SASL without a header
 	size        int           // of the frame
 	client      string        // its client id
 	stood       time.Duration // what the reader waited for a place in the window; the reader's own
 	arrived     time.Time     // whole
 }
 
-func newConn(f *Front, n net.Conn) *conn {
+func newConn(f *Front, n net.Conn, at *Listener) *conn {
 	host, _, err := net.SplitHostPort(n.RemoteAddr().String())
 	if err != nil {
 		host = n.RemoteAddr().String() // a pipe has no port
 	}
-	return &conn{
+	c := &conn{
 		front:  f,
 		host:   host,
 		net:    n,
+		at:     at,
 		window: make(chan *pending, f.limits.Requests),
 		memory: NewMemory(f.limits.ConnBytes),
 		done:   make(chan struct{}),
 	}
+	if at.Protocol.SASL() {
+		c.login = &login{conn: c}
+	}
+	return c
 }
 
 // close ends the connection from any goroutine, at most once.
@@ -137,7 +146,18 @@ func (c *conn) read() (err error) {
 	}()
 	in := bufio.NewReaderSize(c.net, readAhead)
 	c.ended = func() bool { return c.endsBehind(in) }
+	if c.login != nil {
+		if err := c.login.authenticate(in); err != nil || c.login.principal == "" {
+			return err
+		}
+	}
 	for {
+		if c.login != nil && c.login.tokens() {
+			if err := c.login.step(in, time.Now().Add(c.front.limits.Login)); err != nil || c.login.gone() {
+				return ordinaryEnd(err)
+			}
+			continue
+		}
 		size, key, err := c.next(in)
 		if err != nil {
 			return ordinaryEnd(err)
@@ -284,6 +304,11 @@ func (c *conn) start(p *pending, frame []byte) error {
 	}
 	p.correlation, p.key, p.arrived = h.Correlation, h.Key, time.Now()
 	c.front.traffic.asked(h.Key)
+	if c.login != nil && c.login.expired(h.Key) {
+		c.release(p)
+		c.close() // as the client was told; it connects again
+		return nil
+	}
 	a := apis[h.Key]
 	handle := func() error { return nil }
 	switch {
@@ -299,23 +324,37 @@ func (c *conn) start(p *pending, frame []byte) error {
 			c.release(p)
 			return err
 		}
-		from := Client{Addr: c.net.RemoteAddr().String(), Host: c.host, Principal: access.Anonymous, ended: c.ended}
+		from := Client{Addr: c.net.RemoteAddr().String(), Host: c.host, Principal: access.Anonymous, at: c.at, ended: c.ended}
 		if h.ClientID != nil {
 			from.ID = *h.ClientID
 			p.client = from.ID
 		}
 		handle = func() error { a.handle(c.front, req, from, p.Slot); return nil }
+		if c.login != nil {
+			from.Principal = c.login.principal
+			if own := c.login.handler(req, p); own != nil {
+				handle = own
+			}
+		}
 	}
-	// A full window stops the reader here: that is the backpressure (D8).
+	if !c.queue(p) {
+		return nil
+	}
+	return handle()
+}
+
+// queue gives p its place in the order of answers; false when the connection ended meanwhile. A full window stops the reader
+// here: that is the backpressure (D8).
+func (c *conn) queue(p *pending) bool {
 	waits := time.Now()
 	select {
 	case c.window <- p:
+		p.stood = time.Since(waits)
+		return true
 	case <-c.done:
 		c.drop(p)
-		return nil
+		return false
 	}
-	p.stood = time.Since(waits)
-	return handle()
 }
 
 // endsBehind looks whether the end of the stream is all that is left of it.

@@ -13,6 +13,7 @@ import (
 	"lockstep/actors/broker"
 	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
+	"lockstep/clusterd/security"
 )
 
 // Limits bound what clients can make a listener hold.
@@ -23,6 +24,7 @@ type Limits struct {
 	SmallFrame int           // the largest frame of every other api, before protocol judges its body
 	Idle       time.Duration // connections.max.idle.ms; negative: for ever
 	Stall      time.Duration // how long a peer may take to send a frame, and to take each MiB of an answer
+	Login      time.Duration // how long a client may take to show who it is, where the listener asks
 }
 
 // DefaultLimits are those of D26.
@@ -34,6 +36,7 @@ func DefaultLimits() Limits {
 		SmallFrame: 17 << 20,
 		Idle:       10 * time.Minute,
 		Stall:      time.Minute,
+		Login:      30 * time.Second,
 	}
 }
 
@@ -51,6 +54,8 @@ type Config struct {
 	Settings map[string]string
 	// Access is what the operator gave the authorizer; the zero value is none.
 	Access access.Settings
+	// Scram finds credentials of SCRAM; nil: there are none.
+	Scram func(mechanism, user string) (security.Credential, bool)
 	// Source asks the source cluster of a mirror; nil where this process makes no mirrors.
 	Source Source
 	Log    *slog.Logger
@@ -66,6 +71,8 @@ type Front struct {
 	limits   Limits
 	settings map[string]string
 	access   access.Settings
+	scram    func(mechanism, user string) (security.Credential, bool)
+	refused  seldom // clients that did not show who they are
 	source   Source
 	log      *slog.Logger
 	rules    rulesByTopic
@@ -98,6 +105,7 @@ func New(c Config) *Front {
 		limits:   c.Limits,
 		settings: c.Settings,
 		access:   c.Access,
+		scram:    c.Scram,
 		source:   c.Source,
 		log:      c.Log,
 		lines:    map[net.Listener]bool{},
@@ -122,8 +130,8 @@ func (f *Front) image() *image.Image {
 	return f.broker.Image()
 }
 
-// Serve accepts connections until Close, and owns the listener from now on. It returns nil after Close.
-func (f *Front) Serve(l net.Listener) error {
+// Serve accepts connections until Close, as at says, and owns the listener from now on. It returns nil after Close.
+func (f *Front) Serve(l net.Listener, at Listener) error {
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
@@ -137,7 +145,7 @@ func (f *Front) Serve(l net.Listener) error {
 		n, err := l.Accept()
 		if err == nil {
 			if f.room.admit(n, f.done) {
-				f.take(n)
+				f.take(n, &at)
 			} else {
 				n.Close()
 			}
@@ -162,8 +170,8 @@ func (f *Front) isClosed() bool {
 	return f.closed
 }
 
-func (f *Front) take(n net.Conn) {
-	c := newConn(f, n)
+func (f *Front) take(n net.Conn, at *Listener) {
+	c := newConn(f, n, at)
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()

@@ -13,7 +13,7 @@ func TestRequestsAreChargedWhatTheyGrowTo(t *testing.T) {
 	const body = 1 << 20
 	f, _, _ := bareFront(t, DefaultLimits())
 	line, _ := net.Pipe()
-	first, second, third := newConn(f, line), newConn(f, line), newConn(f, line)
+	first, second, third := newConn(f, line, &Listener{}), newConn(f, line, &Listener{}), newConn(f, line, &Listener{})
 	ask := func(c *conn, key int16, size int) *pending {
 		p := &pending{Slot: NewSlot(), bytes: spread(key, size), process: int64(size)}
 		if !c.admit(key, p) {

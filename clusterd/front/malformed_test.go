@@ -53,7 +53,7 @@ func bareFront(t *testing.T, limits Limits) (*Front, string, *logLines) {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- f.Serve(l) }()
+	go func() { served <- f.Serve(l, Listener{}) }()
 	t.Cleanup(func() {
 		f.Close()
 		if err := <-served; err != nil {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"lockstep/protocol"
 )
 
@@ -80,7 +82,11 @@ func (w *writer) one(p *pending) (ok bool) {
 		w.lent = buffers.Get().(*[]byte)
 		w.buf = (*w.lent)[:0]
 	}
-	w.buf = protocol.AppendResponse(w.buf, p.correlation, r)
+	if p.bare {
+		w.buf = protocol.AppendFrame(w.buf, r.(*kmsg.SASLAuthenticateResponse).SASLAuthBytes)
+	} else {
+		w.buf = protocol.AppendResponse(w.buf, p.correlation, r)
+	}
 	c.front.traffic.answered(p.key, time.Since(p.arrived))
 	if len(w.buf) < piece {
 		return true

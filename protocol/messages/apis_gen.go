@@ -19,6 +19,7 @@ const (
 	KeySyncGroup                    int16 = 14
 	KeyDescribeGroups               int16 = 15
 	KeyListGroups                   int16 = 16
+	KeySaslHandshake                int16 = 17
 	KeyApiVersions                  int16 = 18
 	KeyCreateTopics                 int16 = 19
 	KeyDeleteTopics                 int16 = 20
@@ -36,6 +37,7 @@ const (
 	KeyDescribeConfigs              int16 = 32
 	KeyAlterConfigs                 int16 = 33
 	KeyDescribeLogDirs              int16 = 35
+	KeySaslAuthenticate             int16 = 36
 	KeyCreatePartitions             int16 = 37
 	KeyDeleteGroups                 int16 = 42
 	KeyElectLeaders                 int16 = 43
@@ -82,6 +84,7 @@ var apis = []API{
 	{Key: KeySyncGroup, Name: "SyncGroup", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyDescribeGroups, Name: "DescribeGroups", Min: 0, Max: 6, ShownMin: 0, ShownMax: 6, Advertised: true, Own: false},
 	{Key: KeyListGroups, Name: "ListGroups", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
+	{Key: KeySaslHandshake, Name: "SaslHandshake", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyApiVersions, Name: "ApiVersions", Min: 0, Max: 5, ShownMin: 0, ShownMax: 5, Advertised: true, Own: false},
 	{Key: KeyCreateTopics, Name: "CreateTopics", Min: 2, Max: 8, ShownMin: 2, ShownMax: 8, Advertised: true, Own: true},
 	{Key: KeyDeleteTopics, Name: "DeleteTopics", Min: 1, Max: 6, ShownMin: 1, ShownMax: 6, Advertised: true, Own: false},
@@ -99,6 +102,7 @@ var apis = []API{
 	{Key: KeyDescribeConfigs, Name: "DescribeConfigs", Min: 1, Max: 4, ShownMin: 1, ShownMax: 4, Advertised: true, Own: false},
 	{Key: KeyAlterConfigs, Name: "AlterConfigs", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeLogDirs, Name: "DescribeLogDirs", Min: 1, Max: 4, ShownMin: 1, ShownMax: 4, Advertised: true, Own: false},
+	{Key: KeySaslAuthenticate, Name: "SaslAuthenticate", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyCreatePartitions, Name: "CreatePartitions", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyDeleteGroups, Name: "DeleteGroups", Min: 0, Max: 3, ShownMin: 0, ShownMax: 3, Advertised: true, Own: false},
 	{Key: KeyElectLeaders, Name: "ElectLeaders", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
