@@ -95,7 +95,7 @@ var Plan = []Bullet{
 	{Part: Integration, Text: "Source-Side Release — Auto-Recovery: no operator action on the destination required",
 		By: and(here("TestReleaseAutoRecovery"), in("testkit/pair", "TestProducersAreToldWhoIsMissingAndAReleaseLetsThemGoOn"))},
 	{Part: Integration, Text: "Source-Side Release — Persistent Source Hold: keep the source-side condition active; the auto-promoter applies exponential backoff via RetryAttempt and does not spam Registers",
-		By: in("actors/core/mirror", "TestRefusedPromotionBacksOff"), Waiting: "--release-sync --hold for a script on real clusters"},
+		By: and(in("actors/core/mirror", "TestRefusedPromotionBacksOff"), here("TestReleasePersistentSourceHold"), in("testkit/pair", "TestAHeldReleaseWaitsForTheOperatorAndAForgottenNameIsFree"))},
 	{Part: Integration, Text: "Auto-Demote Keeps Partition in MIRRORING: partition state stays MIRRORING (not FAILED), replication continues in ASYNC mode", By: here("TestAutoDemoteKeepsPartitionInMirroring")},
 	{Part: Integration, Text: "Source ULE Handling (sync mode): destination detects divergence, truncates to the divergence point, and re-syncs from the new source leader", By: here("TestSourceULEHandling")},
 	{Part: Integration, Text: "Source ULE Blocked: the source partition becomes unavailable, sync gating naturally pauses, and the operator can failover to the destination via the standard stop-mirror flow", By: here("TestSourceULEBlocked")},

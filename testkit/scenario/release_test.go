@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,51 @@ func TestReleaseAutoRecovery(t *testing.T) {
 	}
 	p.source.MustProduce(t, "orders", 0, "gated again")
 	p.source.SameLogAs(t, p.destination, "orders", 2)
+}
+
+// Source-Side Release — Persistent Source Hold: as long as the source holds the release, each Register of the destination
+// is refused and the wait before the next one doubles. Nothing is asked more often, nothing ends in FAILED, the data flows,
+// and the end of the hold is all that it takes.
+func TestReleasePersistentSourceHold(t *testing.T) {
+	t.Parallel()
+	frames := wire.NewFrames()
+	p := newTwo(t, process.Spec{Brokers: 1, NATSURL: noBus}, single, 1, dc.Filters{Kafka: frames.Filter})
+	p.sync(t)
+	sent := frames.Seen(messages.KeyRegisterMirrorSyncTopic)
+	ctx, cancel := context.WithTimeout(t.Context(), dc.Patience)
+	defer cancel()
+	if _, err := p.source.Admin.Release(ctx, "dr", nil, admin.ReleaseOptions{Hold: true}); err != nil {
+		t.Fatal(err)
+	}
+	var asked []time.Time
+	dc.Eventually(t, "four attempts", func() (string, bool) {
+		for range frames.Seen(messages.KeyRegisterMirrorSyncTopic) - sent - len(asked) {
+			asked = append(asked, time.Now())
+		}
+		return fmt.Sprint(len(asked)), len(asked) >= 4
+	})
+	// An attempt is seen a moment late, so that a gap may look shorter than it was by as much.
+	for i, least := 1, 500*time.Millisecond; i < len(asked); i, least = i+1, 2*least {
+		if gap := asked[i].Sub(asked[i-1]); gap < least*3/4 {
+			t.Errorf("attempt %d came %s after the one before it, before %s had gone by", i+1, gap, least)
+		}
+	}
+	last := p.source.MustProduce(t, "orders", 0, "acknowledged without the mirror")
+	now := p.destination.AwaitTopic(t, "dr", "orders", "held, and in possession of what came since", func(now dc.Described) bool {
+		return now.RecoveryPending && now.Partitions[0].DestinationOffset > last && now.ErrorMessage != nil && strings.Contains(*now.ErrorMessage, "--unhold")
+	})
+	if now.EffectiveMirrorType != admin.Async || now.DesiredMirrorType != admin.Sync || now.RetryAttempt < 3 {
+		t.Errorf("held: %s", dc.Sight(now))
+	}
+	if n := p.source.Metric(t, "kafka_server_mirror_released_topics", "mirror", "dr"); n != 1 {
+		t.Errorf("%v topics are marked as released", n)
+	}
+	if _, err := p.source.Admin.Release(ctx, "dr", nil, admin.ReleaseOptions{Unhold: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.destination.AwaitSync(t, "dr", "orders")
+	p.source.MustProduce(t, "orders", 0, "gated again")
+	p.source.SameLogAs(t, p.destination, "orders", 1)
 }
 
 // Auto-Demote Keeps Partition in MIRRORING: after a release the topic is ASYNC and recovering, its partitions are not
