@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
@@ -40,9 +41,13 @@ type produce struct {
 func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
 	p := &produce{version: r.Version, acks: r.Acks, slot: slot, traffic: f.traffic, img: f.broker.Image(), now: f.cluster.Now(),
 		resp: r.ResponseKind().(*kmsg.ProduceResponse), pending: 1}
+	denied := f.mayNotWriteTransactions(r, from)
 	for i := range r.Topics {
 		rt := &r.Topics[i]
-		topic, unknown := findTopic(p.img, rt.Topic, rt.TopicID, r.Version >= 13)
+		topic, unknown := f.topicFor(from, access.Write, p.img, rt.Topic, rt.TopicID, r.Version >= 13)
+		if denied {
+			unknown = perr.TransactionalIdAuthorizationFailed
+		}
 		at := kmsg.ProduceResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID,
 			Partitions: make([]kmsg.ProduceResponseTopicPartition, len(rt.Partitions))}
 		p.resp.Topics = append(p.resp.Topics, at)
@@ -60,6 +65,21 @@ func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
 		}
 	}
 	p.finish()
+}
+
+// mayNotWriteTransactions: with one transactional batch the request is refused as a whole, whatever else it carries.
+func (f *Front) mayNotWriteTransactions(r *kmsg.ProduceRequest, from Client) bool {
+	if !f.access.On || r.TransactionID != nil && f.may(from, access.Write, access.TransactionalID, *r.TransactionID) {
+		return false
+	}
+	for i := range r.Topics {
+		for j := range r.Topics[i].Partitions {
+			if b, _, err := batch.Parse(r.Topics[i].Partitions[j].Records); err == nil && b.IsTransactional() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // patience is 90 % of what the client said it will wait, so that it hears the reason (R10).

@@ -8,6 +8,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
@@ -25,7 +26,7 @@ import (
 type fetch struct {
 	front  *Front
 	slot   *Slot
-	client string
+	from   Client
 	req    *messages.FetchRequest
 	mirror *mirrorFetch // nil for everybody but mirrors
 	late   time.Time
@@ -54,11 +55,15 @@ type parked struct {
 }
 
 func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
-	if code := judgeMirrorSession(r); code != perr.None {
+	code := judgeMirrorSession(r)
+	if reportsFloors(r) && !f.mayCluster(from, access.ClusterAction) {
+		code = perr.ClusterAuthorizationFailed
+	}
+	if code != perr.None {
 		slot.Reply(refusedFetch(r, code, 0))
 		return
 	}
-	q := &fetch{front: f, slot: slot, client: from.ID, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
+	q := &fetch{front: f, slot: slot, from: from, req: r, parked: map[place]parked{}, failed: map[place]perr.Code{},
 		late: time.Now().Add(time.Duration(max(r.MaxWaitMs, 0)) * time.Millisecond), grace: time.Now().Add(showGrace)}
 	// A report counts when it arrives, not when the answer's turn comes: acks may hang on it.
 	q.mirror = f.takeReports(r, from)
@@ -105,7 +110,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	}
 	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), q.front.maxFetch), img: q.front.broker.Image()}
 	if !q.slot.unmuted {
-		a.budget = q.front.quotas.fetchBudget(a.img, q.client, a.budget)
+		a.budget = q.front.quotas.fetchBudget(a.img, q.from.ID, a.budget)
 	}
 	q.takeRoom(&a)
 	limit := a.budget

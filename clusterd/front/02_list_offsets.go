@@ -8,6 +8,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/partition"
 	"lockstep/journal"
 	"lockstep/protocol/batch"
@@ -28,13 +29,13 @@ const (
 	askEarliestUpload = -6 // v11: likewise
 )
 
-func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
+func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, from Client, slot *Slot) {
 	// A search reads batches, so it runs when it is this answer's turn, on the writer's goroutine.
-	f.whenShown(slot, func() []*broker.Replica { return f.asksEndsOf(r) }, func(w *showing) kmsg.Response {
+	f.whenShown(slot, func() []*broker.Replica { return f.asksEndsOf(r, from) }, func(w *showing) kmsg.Response {
 		img := f.broker.Image()
 		resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)
 		for _, rt := range r.Topics {
-			topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+			topic, unknown := f.topicFor(from, access.Describe, img, rt.Topic, core.TopicID{}, false)
 			out := kmsg.NewListOffsetsResponseTopic()
 			out.Topic = rt.Topic
 			times := map[int32]int{}
@@ -46,6 +47,7 @@ func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 				at.Partition, at.Offset, at.Timestamp, at.LeaderEpoch = rp.Partition, -1, -1, -1
 				code := unknown
 				switch {
+				case code == perr.TopicAuthorizationFailed:
 				case times[rp.Partition] > 1:
 					code = perr.InvalidRequest // compat-L11
 				case code == perr.None:
@@ -66,10 +68,10 @@ func (f *Front) listOffsets(r *kmsg.ListOffsetsRequest, _ Client, slot *Slot) {
 }
 
 // asksEndsOf lists the partitions whose HW bounds an answer.
-func (f *Front) asksEndsOf(r *kmsg.ListOffsetsRequest) (list []*broker.Replica) {
+func (f *Front) asksEndsOf(r *kmsg.ListOffsetsRequest, from Client) (list []*broker.Replica) {
 	img := f.broker.Image()
 	for _, rt := range r.Topics {
-		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		topic, unknown := f.topicFor(from, access.Describe, img, rt.Topic, core.TopicID{}, false)
 		for _, rp := range rt.Partitions {
 			if unknown != perr.None || rp.Timestamp == askEarliest {
 				continue

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
@@ -21,17 +23,18 @@ import (
 // An answer comes from this broker's image alone, and that is the point: it may lag (D9). It is composed when its turn has
 // come: a few bytes ask for all there is, and a connection may have many questions under way.
 
-func (f *Front) metadata(r *kmsg.MetadataRequest, _ Client, slot *Slot) {
+func (f *Front) metadata(r *kmsg.MetadataRequest, from Client, slot *Slot) {
 	r.Topics = onceAsked(r.Topics)
-	names := f.topicsToCreate(r)
+	names, denied := f.topicsToCreate(r, from)
 	if len(names) == 0 {
-		slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, nil), true })
+		slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, from, denied), true })
 		return
 	}
 	f.withMirrors(func(all []mirror.Description) {
 		names = slices.DeleteFunc(names, func(name string) bool { return claims(all, name) })
 		f.createByName(names, func(refused map[string]perr.Code) {
-			slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, refused), true })
+			maps.Copy(refused, denied)
+			slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, from, refused), true })
 		})
 	})
 }
@@ -57,25 +60,35 @@ const maxMadeByAsking = 100
 
 // topicsToCreate are the names asked for that do not exist and may be made by asking: the broker allows
 // it, the request allows it (before v4 a request always does), and the name is legal (compat-H03). Names
-// that a mirror of this cluster means to own are taken out afterwards (D26).
-func (f *Front) topicsToCreate(r *kmsg.MetadataRequest) []string {
+// that a mirror of this cluster means to own are taken out afterwards (D26). denied are those that the asker may not make.
+func (f *Front) topicsToCreate(r *kmsg.MetadataRequest, from Client) (names []string, denied map[string]perr.Code) {
 	if r.Version >= 4 && !r.AllowAutoTopicCreation || !f.autoCreates() {
-		return nil
+		return nil, nil
 	}
-	var names []string
+	makesAny := f.mayCluster(from, access.Create)
 	img := f.broker.Image()
 	for _, t := range r.Topics {
 		if t.Topic == nil || t.TopicID != ([16]byte{}) {
 			continue
 		}
-		if _, known := img.Names[*t.Topic]; known || !legalName(*t.Topic) {
+		if _, known := img.Names[*t.Topic]; known || !f.may(from, access.Describe, access.Topic, *t.Topic) {
+			continue
+		}
+		if !makesAny && !f.may(from, access.Create, access.Topic, *t.Topic) {
+			if denied == nil {
+				denied = map[string]perr.Code{}
+			}
+			denied[*t.Topic] = perr.TopicAuthorizationFailed
+			continue
+		}
+		if !legalName(*t.Topic) {
 			continue
 		}
 		if names = append(names, *t.Topic); len(names) == maxMadeByAsking {
 			break
 		}
 	}
-	return names
+	return names, denied
 }
 
 // createByName makes topics with the defaults of the cluster and calls done with the refusals, once
@@ -128,14 +141,16 @@ func (f *Front) knowsLeaders(img *image.Image, names []string) bool {
 	return true
 }
 
-func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]perr.Code) *kmsg.MetadataResponse {
+func (f *Front) describeMetadata(r *kmsg.MetadataRequest, from Client, refused map[string]perr.Code) *kmsg.MetadataResponse {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.MetadataResponse)
 	cluster := string(img.Cluster)
 	resp.ClusterID = &cluster
 	resp.ControllerID = int32(img.Controller)
-	resp.AuthorizedOperations = operations(clusterOperations, r.IncludeClusterAuthorizedOperations)
-	ops := operations(topicOperations, r.IncludeTopicAuthorizedOperations)
+	resp.AuthorizedOperations = f.clusterOperations(from, r.IncludeClusterAuthorizedOperations)
+	ops := func(topic string) int32 {
+		return f.operations(from, access.Topic, topic, r.IncludeTopicAuthorizedOperations)
+	}
 	for _, b := range liveBrokers(img) {
 		n := kmsg.NewMetadataResponseBroker()
 		n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
@@ -143,16 +158,18 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, refused map[string]per
 	}
 	if asksForAll(r) {
 		for _, t := range img.Topics {
-			resp.Topics = append(resp.Topics, describeTopic(img, t, ops))
+			if f.may(from, access.Describe, access.Topic, t.Name) {
+				resp.Topics = append(resp.Topics, describeTopic(img, t, ops(t.Name)))
+			}
 		}
 		sort.Slice(resp.Topics, func(i, j int) bool { return *resp.Topics[i].Topic < *resp.Topics[j].Topic })
 		return resp
 	}
-	if r.Version >= 13 && f.settings[rebootstrap] == "true" && allMoved(img, r.Topics) {
+	if r.Version >= 13 && f.settings[rebootstrap] == "true" && f.allMoved(img, from, r.Topics) {
 		resp.ErrorCode = int16(perr.RebootstrapRequired)
 	}
 	for _, asked := range r.Topics {
-		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, ops, refused))
+		resp.Topics = append(resp.Topics, f.describeAsked(img, asked, r.Version, from, ops, refused))
 	}
 	return resp
 }
@@ -163,13 +180,13 @@ const rebootstrap = "lockstep.superseded.rebootstrap"
 
 // allMoved reports whether another cluster has taken over every topic that is asked for. A client that has any other
 // business here must stay: the error is about the whole cluster (KIP-1102).
-func allMoved(img *image.Image, topics []kmsg.MetadataRequestTopic) bool {
+func (f *Front) allMoved(img *image.Image, from Client, topics []kmsg.MetadataRequestTopic) bool {
 	for _, asked := range topics {
 		name := ""
 		if asked.Topic != nil {
 			name = *asked.Topic
 		}
-		t, code := findTopic(img, name, asked.TopicID, asked.TopicID != [16]byte{})
+		t, code := f.topicFor(from, access.Describe, img, name, asked.TopicID, asked.TopicID != [16]byte{})
 		if code != perr.None || !img.Sync[t.ID].Fence.Moved {
 			return false
 		}
@@ -185,28 +202,32 @@ func asksForAll(r *kmsg.MetadataRequest) bool {
 	return r.Topics == nil
 }
 
-func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic, version int16, ops int32, refused map[string]perr.Code) kmsg.MetadataResponseTopic {
+func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic, version int16, from Client, ops func(string) int32,
+	refused map[string]perr.Code) kmsg.MetadataResponseTopic {
 	byID := asked.TopicID != [16]byte{}
 	var name string
 	if asked.Topic != nil {
 		name = *asked.Topic
 	}
 	out := kmsg.NewMetadataResponseTopic()
-	out.Topic, out.TopicID, out.AuthorizedOperations = asked.Topic, asked.TopicID, ops
+	out.Topic, out.TopicID, out.AuthorizedOperations = asked.Topic, asked.TopicID, noOperations
 	if out.Topic == nil && version < 12 {
 		out.Topic = new(string)
 	}
-	switch t, code := findTopic(img, name, asked.TopicID, byID); {
+	switch t, code := f.topicFor(from, access.Describe, img, name, asked.TopicID, byID); {
 	case code == perr.None:
-		return describeTopic(img, t, ops)
-	case byID:
+		return describeTopic(img, t, ops(t.Name))
+	case byID || code == perr.TopicAuthorizationFailed:
 		out.ErrorCode = int16(code)
-	case !legalName(name):
-		out.ErrorCode = int16(perr.InvalidTopicException)
 	case refused[name] != perr.None:
 		out.ErrorCode = int16(refused[name])
+	case !legalName(name):
+		out.ErrorCode = int16(perr.InvalidTopicException)
 	default:
 		out.ErrorCode = int16(code)
+	}
+	if perr.Code(out.ErrorCode) != perr.TopicAuthorizationFailed {
+		out.AuthorizedOperations = ops(name)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -12,7 +13,7 @@ import (
 // flexible, v9 GROUP_ID_NOT_FOUND for a group never seen, v10 topic ids. An answer means that the
 // offsets are on a majority of the control volumes.
 
-func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, _ Client, slot *Slot) {
+func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.OffsetCommitResponse)
 	cmd := group.OffsetCommit{Group: r.Group, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID,
@@ -21,8 +22,12 @@ func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, _ Client, slot *Slot) 
 		cmd.RetainMs = r.RetentionTimeMillis
 	}
 	var places []*kmsg.OffsetCommitResponseTopicPartition // of cmd.Offsets
+	denied := perr.None
+	if !f.may(from, access.Read, access.Group, r.Group) {
+		denied = perr.GroupAuthorizationFailed
+	}
 	for _, rt := range r.Topics {
-		topic, unknown := findTopic(img, rt.Topic, rt.TopicID, r.Version >= 10)
+		topic, unknown := f.topicFor(from, access.Read, img, rt.Topic, rt.TopicID, r.Version >= 10)
 		out := kmsg.OffsetCommitResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID,
 			Partitions: make([]kmsg.OffsetCommitResponseTopicPartition, len(rt.Partitions))}
 		for i, rp := range rt.Partitions {
@@ -30,6 +35,9 @@ func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, _ Client, slot *Slot) 
 			at.Partition = rp.Partition
 			// What is unknown fails alone, the others are stored (compat-G16).
 			switch {
+			case denied != perr.None:
+				at.ErrorCode = int16(denied)
+				continue
 			case unknown != perr.None:
 				at.ErrorCode = int16(unknown)
 				continue
@@ -49,6 +57,10 @@ func (f *Front) offsetCommit(r *kmsg.OffsetCommitRequest, _ Client, slot *Slot) 
 			places = append(places, at)
 		}
 		resp.Topics = append(resp.Topics, out)
+	}
+	if denied != perr.None {
+		slot.Reply(resp)
+		return
 	}
 	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
 		for i, at := range places {

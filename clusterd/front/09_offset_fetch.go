@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
@@ -16,11 +17,11 @@ import (
 // v6 is flexible, v7 require-stable (UNSTABLE_OFFSET_COMMIT while a transaction may change a position), v8 many
 // groups, v9 member epochs, v10 topic ids. A group never seen is no error (compat-K1).
 
-func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
+func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.OffsetFetchResponse)
 	img := f.broker.Image()
 	if r.Version < 8 {
-		f.offsetFetchOne(img, r, resp, slot)
+		f.offsetFetchOne(img, r, from, resp, slot)
 		return
 	}
 	r.Groups = once(r.Groups, func(g kmsg.OffsetFetchRequestGroup) string { return g.Group })
@@ -29,6 +30,11 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 	for i := range r.Groups {
 		rg, out := &r.Groups[i], &resp.Groups[i]
 		out.Group = rg.Group
+		if !f.may(from, access.Describe, access.Group, rg.Group) {
+			out.ErrorCode = int16(perr.GroupAuthorizationFailed)
+			done()
+			continue
+		}
 		cmd := group.OffsetFetch{Group: rg.Group, RequireStable: r.RequireStable}
 		if r.Version >= 9 && (rg.MemberID != nil || rg.MemberEpoch >= 0) {
 			cmd.MemberID, cmd.Epoch = new(string), rg.MemberEpoch
@@ -39,14 +45,15 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 		if rg.Topics != nil {
 			cmd.Topics = []group.TopicPartitions{}
 		}
+		var refused []kmsg.OffsetFetchResponseGroupTopic
 		for _, rt := range onceFetched(rg.Topics) {
+			topic, code := f.topicFor(from, access.Describe, img, rt.Topic, rt.TopicID, r.Version >= 10)
+			if code == perr.TopicAuthorizationFailed || r.Version >= 10 && code != perr.None {
+				refused = append(refused, refusedInFetch(rt, code))
+				continue
+			}
 			asked := byName(img, rt.Topic, rt.Partitions)
 			if r.Version >= 10 {
-				topic, unknown := findTopic(img, "", rt.TopicID, true)
-				if unknown != perr.None {
-					out.Topics = append(out.Topics, unknownInFetch(rt, unknown))
-					continue
-				}
 				asked.Topic, asked.ID = topic.Name, topic.ID
 			}
 			cmd.Topics = append(cmd.Topics, asked)
@@ -54,13 +61,15 @@ func (f *Front) offsetFetch(r *kmsg.OffsetFetchRequest, _ Client, slot *Slot) {
 		f.askGroup(rg.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
 			defer done()
 			if code != perr.None {
-				out.Topics = nil
 				out.ErrorCode = int16(code)
 				return
 			}
 			fetched := reply.(group.OffsetsFetched)
 			out.ErrorCode = int16(fetched.Code)
-			eachTopic(existing(img, cmd, fetched.Offsets), func(name string, list []group.FetchedOffset) {
+			if fetched.Code == perr.None {
+				out.Topics = refused
+			}
+			eachTopic(f.existing(img, from, cmd, fetched.Offsets), func(name string, list []group.FetchedOffset) {
 				t := kmsg.NewOffsetFetchResponseGroupTopic()
 				t.Topic = name
 				if topic, ok := img.TopicNamed(name); ok {
@@ -101,9 +110,9 @@ func byName(img *image.Image, name string, partitions []int32) group.TopicPartit
 	return asked
 }
 
-func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.OffsetFetchResponseGroupTopic {
+func refusedInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.OffsetFetchResponseGroupTopic {
 	t := kmsg.NewOffsetFetchResponseGroupTopic()
-	t.TopicID = rt.TopicID
+	t.Topic, t.TopicID = rt.Topic, rt.TopicID
 	for _, index := range rt.Partitions {
 		p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
 		p.Partition, p.Offset, p.LeaderEpoch, p.ErrorCode = index, -1, -1, int16(code)
@@ -115,22 +124,30 @@ func unknownInFetch(rt kmsg.OffsetFetchRequestGroupTopic, code perr.Code) kmsg.O
 
 // offsetFetchOne serves the versions that ask for one group. Before v2 an error has no place but each
 // partition (compat-G06).
-func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, resp *kmsg.OffsetFetchResponse, slot *Slot) {
+func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, from Client, resp *kmsg.OffsetFetchResponse, slot *Slot) {
 	cmd := group.OffsetFetch{Group: r.Group, RequireStable: r.RequireStable}
 	if r.Topics != nil || r.Version < 2 {
 		cmd.Topics = []group.TopicPartitions{}
 	}
 	r.Topics = once(r.Topics, func(t kmsg.OffsetFetchRequestTopic) string { return t.Topic })
+	var denied []group.FetchedOffset
 	for i := range r.Topics {
 		rt := &r.Topics[i]
 		rt.Partitions = once(rt.Partitions, itself)
-		cmd.Topics = append(cmd.Topics, byName(img, rt.Topic, rt.Partitions))
+		if f.may(from, access.Describe, access.Topic, rt.Topic) {
+			cmd.Topics = append(cmd.Topics, byName(img, rt.Topic, rt.Partitions))
+			continue
+		}
+		for _, index := range rt.Partitions {
+			denied = append(denied, group.FetchedOffset{Topic: rt.Topic, Partition: index, Offset: core.Unknown, LeaderEpoch: core.NoEpoch, Code: perr.TopicAuthorizationFailed})
+		}
 	}
-	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, func(reply any, code perr.Code) {
+	answer := func(reply any, code perr.Code) {
 		var offsets []group.FetchedOffset
 		if code == perr.None {
 			fetched := reply.(group.OffsetsFetched)
-			code, offsets = fetched.Code, existing(img, cmd, fetched.Offsets)
+			code, offsets = fetched.Code, f.existing(img, from, cmd, fetched.Offsets)
+			offsets = append(offsets, denied...)
 		}
 		if code != perr.None && r.Version < 2 {
 			for _, rt := range r.Topics {
@@ -155,18 +172,24 @@ func (f *Front) offsetFetchOne(img *image.Image, r *kmsg.OffsetFetchRequest, res
 		})
 		resp.ErrorCode = int16(code)
 		slot.Reply(resp)
-	})
+	}
+	if !f.may(from, access.Describe, access.Group, r.Group) {
+		answer(nil, perr.GroupAuthorizationFailed)
+		return
+	}
+	f.askGroup(r.Group, func(ref core.RequestID) group.Command { cmd.Ref = ref; return cmd }, answer)
 }
 
 // existing leaves out what is stored of topics that do not exist, or not any more under the id, when everything was
-// asked for (F34): whoever copies all offsets of a group would bring those of a deleted topic back.
-func existing(img *image.Image, asked group.OffsetFetch, offsets []group.FetchedOffset) []group.FetchedOffset {
+// asked for (F34): whoever copies all offsets of a group would bring those of a deleted topic back. Those of topics that the
+// asker may not describe are left out as well.
+func (f *Front) existing(img *image.Image, from Client, asked group.OffsetFetch, offsets []group.FetchedOffset) []group.FetchedOffset {
 	if asked.Topics != nil {
 		return offsets
 	}
 	return slices.DeleteFunc(offsets, func(o group.FetchedOffset) bool {
 		topic, ok := img.TopicNamed(o.Topic)
-		return !ok || !o.TopicID.IsZero() && o.TopicID != topic.ID
+		return !ok || !o.TopicID.IsZero() && o.TopicID != topic.ID || !f.may(from, access.Describe, access.Topic, o.Topic)
 	})
 }
 

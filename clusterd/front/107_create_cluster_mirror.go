@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
@@ -39,11 +40,15 @@ type Source interface {
 
 var mirrorNames = regexp.MustCompile(`^[A-Za-z0-9._-]{1,249}$`)
 
-func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, _ Client, slot *Slot) {
+func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.CreateClusterMirrorResponse)
 	refuse := func(code perr.Code, why string) {
 		resp.ErrorCode, resp.ErrorMessage = int16(code), text(why)
 		slot.Reply(resp)
+	}
+	if !f.may(from, access.Create, access.ClusterMirror, r.MirrorName) {
+		refuse(perr.ClusterMirrorAuthorizationFailed, perr.ClusterMirrorAuthorizationFailed.Message())
+		return
 	}
 	config := map[string]string{}
 	for _, c := range r.Configs {

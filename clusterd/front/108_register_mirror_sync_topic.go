@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
@@ -14,7 +15,11 @@ import (
 // RegisterMirrorSyncTopic v0: a destination asks this source to gate acks on it. The same message travels
 // over the bus, which is why the work is a function of the cluster alone.
 
-func (f *Front) registerMirrorSyncTopic(r *messages.RegisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
+func (f *Front) registerMirrorSyncTopic(r *messages.RegisterMirrorSyncTopicRequest, from Client, slot *Slot) {
+	if !f.mayCluster(from, access.ClusterAction) {
+		slot.Reply(refusedRegister(r))
+		return
+	}
 	begin := func() {
 		Register(f.cluster, r, func(resp *messages.RegisterMirrorSyncTopicResponse) { slot.Reply(resp) })
 	}
@@ -71,6 +76,18 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 			}
 		})
 	}
+}
+
+// refusedRegister refuses whoever is no broker of a destination.
+func refusedRegister(r *messages.RegisterMirrorSyncTopicRequest) *messages.RegisterMirrorSyncTopicResponse {
+	resp := r.ResponseKind().(*messages.RegisterMirrorSyncTopicResponse)
+	for i := range r.Topics {
+		out := messages.NewRegisterMirrorSyncTopicResponseTopicResult()
+		out.TopicName, out.TopicId = r.Topics[i].TopicName, r.Topics[i].TopicId
+		out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.Topics = append(resp.Topics, out)
+	}
+	return resp
 }
 
 // clash refuses a destination that draws producer ids from the same prefix: after a failover its own ids

@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
@@ -28,7 +29,19 @@ const (
 	holdLift int8 = 2
 )
 
-func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicRequest, _ Client, slot *Slot) {
+func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicRequest, from Client, slot *Slot) {
+	if code := f.judgeUnregister(r, from); code != perr.None {
+		resp := r.ResponseKind().(*messages.UnregisterMirrorSyncTopicResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), text(code.Message())
+		for i := range r.Topics {
+			out := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
+			out.TopicId, out.TopicName = r.Topics[i].TopicId, r.Topics[i].TopicName
+			out.ErrorCode, out.ErrorMessage = resp.ErrorCode, resp.ErrorMessage
+			resp.Topics = append(resp.Topics, out)
+		}
+		slot.Reply(resp)
+		return
+	}
 	begin := func() {
 		Unregister(f.cluster, r, func(resp *messages.UnregisterMirrorSyncTopicResponse) { slot.Reply(resp) })
 	}
@@ -37,6 +50,18 @@ func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicR
 		return
 	}
 	slot.inTurn(begin)
+}
+
+// judgeUnregister: a release is an operator's, everything else a destination's.
+func (f *Front) judgeUnregister(r *messages.UnregisterMirrorSyncTopicRequest, from Client) perr.Code {
+	switch {
+	case r.Mode == modeRelease && !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName):
+		return perr.ClusterMirrorAuthorizationFailed
+	case r.Mode != modeRelease && !f.mayCluster(from, access.ClusterAction):
+		return perr.ClusterAuthorizationFailed
+	default:
+		return perr.None
+	}
 }
 
 // Unregister asks the registration ledger. reply runs on the ledger's goroutine, or on the caller's.

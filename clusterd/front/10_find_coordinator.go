@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/protocol/perr"
 )
 
@@ -15,22 +16,22 @@ const (
 	coordinatorTxn   int8 = 1
 )
 
-func (f *Front) findCoordinator(r *kmsg.FindCoordinatorRequest, _ Client, slot *Slot) {
+func (f *Front) findCoordinator(r *kmsg.FindCoordinatorRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.FindCoordinatorResponse)
 	if r.Version < 4 {
-		c := f.coordinatorOf(r.CoordinatorType, r.CoordinatorKey)
+		c := f.coordinatorOf(r.CoordinatorType, r.CoordinatorKey, from)
 		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
 		slot.Reply(resp)
 		return
 	}
 	for _, key := range once(r.CoordinatorKeys, itself) {
-		resp.Coordinators = append(resp.Coordinators, f.coordinatorOf(r.CoordinatorType, key))
+		resp.Coordinators = append(resp.Coordinators, f.coordinatorOf(r.CoordinatorType, key, from))
 	}
 	slot.Reply(resp)
 }
 
-func (f *Front) coordinatorOf(kind int8, key string) kmsg.FindCoordinatorResponseCoordinator {
+func (f *Front) coordinatorOf(kind int8, key string, from Client) kmsg.FindCoordinatorResponseCoordinator {
 	out := kmsg.NewFindCoordinatorResponseCoordinator()
 	out.Key, out.NodeID, out.Port = key, -1, -1
 	refuse := func(code perr.Code, why string) kmsg.FindCoordinatorResponseCoordinator {
@@ -40,6 +41,10 @@ func (f *Front) coordinatorOf(kind int8, key string) kmsg.FindCoordinatorRespons
 	img := f.broker.Image()
 	var owner core.ReplicaID
 	switch {
+	case kind == coordinatorGroup && !f.may(from, access.Describe, access.Group, key):
+		return refuse(perr.GroupAuthorizationFailed, perr.GroupAuthorizationFailed.Message())
+	case kind == coordinatorTxn && !f.may(from, access.Describe, access.TransactionalID, key):
+		return refuse(perr.TransactionalIdAuthorizationFailed, perr.TransactionalIdAuthorizationFailed.Message())
 	case kind == coordinatorTxn && key == "":
 		return refuse(perr.InvalidRequest, "the transactional id is empty")
 	case kind == coordinatorTxn:

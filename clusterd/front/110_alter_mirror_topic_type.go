@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -12,8 +13,18 @@ import (
 // AlterMirrorTopicType v0: changes what is wanted of mirrored topics. SYNC waits for lag zero and an
 // admitted registration; ASYNC un-claims at once.
 
-func (f *Front) alterMirrorTopicType(r *messages.AlterMirrorTopicTypeRequest, _ Client, slot *Slot) {
+func (f *Front) alterMirrorTopicType(r *messages.AlterMirrorTopicTypeRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.AlterMirrorTopicTypeResponse)
+	if !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName) {
+		for i := range r.Topics {
+			out := messages.NewAlterMirrorTopicTypeResponseTopicResult()
+			out.TopicName, out.ErrorCode = r.Topics[i].TopicName, int16(perr.ClusterMirrorAuthorizationFailed)
+			out.ErrorMessage = text(perr.ClusterMirrorAuthorizationFailed.Message())
+			resp.Topics = append(resp.Topics, out)
+		}
+		slot.Reply(resp)
+		return
+	}
 	f.withMirror(core.MirrorName(r.MirrorName), func(d mirror.Description, known bool) { f.alterTypes(r, d, known, resp, slot) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -12,9 +13,14 @@ import (
 // RecoverMirrorTopics v0: FAILED and ORPHANED topics are mirrored again; DIVERGED ones only when the operator takes the source's
 // history (R11).
 
-func (f *Front) recoverMirrorTopics(r *messages.RecoverMirrorTopicsRequest, _ Client, slot *Slot) {
+func (f *Front) recoverMirrorTopics(r *messages.RecoverMirrorTopicsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.RecoverMirrorTopicsResponse)
 	name := core.MirrorName(r.MirrorName)
+	if !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterMirrorAuthorizationFailed), text(perr.ClusterMirrorAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	f.withMirror(name, func(d mirror.Description, known bool) {
 		if !known {
 			resp.ErrorCode = int16(perr.UnknownClusterMirror)

@@ -5,6 +5,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/registration"
 	"lockstep/actors/shell"
 	"lockstep/protocol/messages"
@@ -14,7 +15,13 @@ import (
 // SupersedeMirrorTopics v0: a destination takes topics over from this source, by a switchover or after a failover (C8).
 // The same message travels over the bus.
 
-func (f *Front) supersedeMirrorTopics(r *messages.SupersedeMirrorTopicsRequest, _ Client, slot *Slot) {
+func (f *Front) supersedeMirrorTopics(r *messages.SupersedeMirrorTopicsRequest, from Client, slot *Slot) {
+	if !f.mayCluster(from, access.ClusterAction) {
+		resp := r.ResponseKind().(*messages.SupersedeMirrorTopicsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	Supersede(f.cluster, r, func(resp *messages.SupersedeMirrorTopicsResponse) { slot.Reply(resp) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -17,6 +18,10 @@ import (
 // members, v6 is flexible, v7 the protocol type, v8 a reason, v9 skipping the assignment.
 
 func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
+	if !f.may(from, access.Read, access.Group, r.Group) {
+		slot.Reply(joined(r, group.Joined{Code: perr.GroupAuthorizationFailed, Generation: -1}))
+		return
+	}
 	cmd := group.JoinGroup{
 		Group: r.Group, MemberID: r.MemberID, InstanceID: r.InstanceID,
 		ClientID: from.ID, ClientHost: clientHost(from),

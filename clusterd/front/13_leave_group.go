@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -11,7 +12,13 @@ import (
 // LeaveGroup v0–5. Up to v2 one member leaves and its code is the answer's; from v3 a list leaves and
 // each has its own (compat-G07). v4 is flexible, v5 brings a reason.
 
-func (f *Front) leaveGroup(r *kmsg.LeaveGroupRequest, _ Client, slot *Slot) {
+func (f *Front) leaveGroup(r *kmsg.LeaveGroupRequest, from Client, slot *Slot) {
+	if !f.may(from, access.Read, access.Group, r.Group) {
+		resp := r.ResponseKind().(*kmsg.LeaveGroupResponse)
+		resp.ErrorCode = int16(perr.GroupAuthorizationFailed)
+		slot.Reply(resp)
+		return
+	}
 	cmd := group.LeaveGroup{Group: r.Group}
 	if r.Version < 3 {
 		cmd.Members = []group.Leaver{{MemberID: r.MemberID}}

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -11,7 +12,7 @@ import (
 // DescribeGroups v0–6. v3 brings authorized operations, v4 static members, v5 is flexible, v6 tells an
 // unknown group by GROUP_ID_NOT_FOUND instead of the state "Dead".
 
-func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Slot) {
+func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, from Client, slot *Slot) {
 	r.Groups = once(r.Groups, itself)
 	resp := r.ResponseKind().(*kmsg.DescribeGroupsResponse)
 	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(r.Groups))
@@ -20,6 +21,11 @@ func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Sl
 		out := &resp.Groups[i]
 		*out = kmsg.NewDescribeGroupsResponseGroup()
 		out.Group, out.AuthorizedOperations = id, noOperations
+		if !f.may(from, access.Describe, access.Group, id) {
+			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(perr.GroupAuthorizationFailed.Message())
+			done()
+			continue
+		}
 		f.askGroup(id, func(ref core.RequestID) group.Command {
 			return group.DescribeGroup{Ref: ref, Group: id}
 		}, func(reply any, code perr.Code) {
@@ -29,7 +35,7 @@ func (f *Front) describeGroups(r *kmsg.DescribeGroupsRequest, _ Client, slot *Sl
 				return
 			}
 			describeGroup(out, reply.(group.Described), r.Version)
-			out.AuthorizedOperations = operations(groupOperations, r.IncludeAuthorizedOperations && out.ErrorCode == 0)
+			out.AuthorizedOperations = f.operations(from, access.Group, id, r.IncludeAuthorizedOperations && out.ErrorCode == 0)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
 )
@@ -13,8 +14,9 @@ import (
 // ListGroups v0–5. v3 is flexible, v4 filters by state (compat-G08), v5 by type. Each broker lists the
 // groups it coordinates; clients ask all of them.
 
-func (f *Front) listGroups(r *kmsg.ListGroupsRequest, _ Client, slot *Slot) {
+func (f *Front) listGroups(r *kmsg.ListGroupsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ListGroupsResponse)
+	all := f.mayCluster(from, access.Describe)
 	shards := f.cluster.GroupShards(f.broker.Image(), f.broker.ID())
 	var mu sync.Mutex
 	done := countdown(len(shards), func() { slot.Reply(resp) })
@@ -31,6 +33,9 @@ func (f *Front) listGroups(r *kmsg.ListGroupsRequest, _ Client, slot *Slot) {
 				return
 			}
 			for _, g := range listed.Groups {
+				if !all && !f.may(from, access.Describe, access.Group, g.Group) {
+					continue
+				}
 				out := kmsg.NewListGroupsResponseGroup()
 				out.Group, out.ProtocolType, out.GroupState, out.GroupType = g.Group, g.ProtocolType, g.State, g.Type
 				resp.Groups = append(resp.Groups, out)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
@@ -16,18 +17,20 @@ import (
 // CreateTopics v2–8. v4 allows -1 for partitions and factor, v5 is flexible and returns the topic as
 // made, v7 its id, v8 takes the id of a mirrored topic. Any broker takes it: they share one controller.
 
-func (f *Front) createTopics(r *messages.CreateTopicsRequest, _ Client, slot *Slot) {
-	f.withMirrors(func(all []mirror.Description) { f.createAll(r, all, slot) })
+func (f *Front) createTopics(r *messages.CreateTopicsRequest, from Client, slot *Slot) {
+	f.withMirrors(func(all []mirror.Description) { f.createAll(r, from, all, slot) })
 }
 
-func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Description, slot *Slot) {
+func (f *Front) createAll(r *messages.CreateTopicsRequest, from Client, all []mirror.Description, slot *Slot) {
 	resp := r.ResponseKind().(*messages.CreateTopicsResponse)
 	resp.Topics = make([]messages.CreateTopicsResponseTopic, len(r.Topics))
 	times := map[string]int{}
 	for i := range r.Topics {
 		times[r.Topics[i].Name]++
 	}
-	asked := f.partitionsAsked(r)
+	makesAny := f.mayCluster(from, access.Create)
+	may := func(topic string) bool { return makesAny || f.may(from, access.Create, access.Topic, topic) }
+	asked := f.partitionsAsked(r, may)
 	var mu sync.Mutex
 	var made []string
 	done := countdown(len(r.Topics), func() {
@@ -40,6 +43,8 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 		out.Name, out.NumPartitions, out.ReplicationFactor = rt.Name, -1, -1
 		cmd, code, why := topicToCreate(rt, r.ValidateOnly)
 		switch {
+		case times[rt.Name] == 1 && !may(rt.Name):
+			code, why = perr.TopicAuthorizationFailed, "Authorization failed."
 		case claims(all, rt.Name):
 			code, why = perr.InvalidTopicException, fmt.Sprintf("a mirror of this cluster makes topic %s itself: its include pattern matches the name", rt.Name)
 		case asked > maxPartitionsAsked:
@@ -60,7 +65,12 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, all []mirror.Descript
 			if !ok || code != perr.None {
 				return
 			}
-			f.describeCreated(out, &created.Topic)
+			out.TopicId = created.Topic.ID
+			if f.may(from, access.DescribeConfigs, access.Topic, rt.Name) {
+				f.describeCreated(out, &created.Topic)
+			} else {
+				out.TopicConfigErrorCode = int16(perr.TopicAuthorizationFailed)
+			}
 			if !r.ValidateOnly {
 				mu.Lock()
 				made = append(made, rt.Name)
@@ -78,11 +88,12 @@ func tooManyPartitions(asked int64) string {
 	return fmt.Sprintf("the request makes %d partitions in all; %d are the most for one request", asked, maxPartitionsAsked)
 }
 
-// partitionsAsked is how many partitions a request makes if nothing else is wrong with it.
-func (f *Front) partitionsAsked(r *messages.CreateTopicsRequest) (n int64) {
+// partitionsAsked is how many partitions a request makes, of the topics that may be made, if nothing else is wrong with it.
+func (f *Front) partitionsAsked(r *messages.CreateTopicsRequest, may func(topic string) bool) (n int64) {
 	usual := f.brokerNumber("num.partitions")
 	for i := range r.Topics {
 		switch rt := &r.Topics[i]; {
+		case !may(rt.Name):
 		case len(rt.Assignments) > 0:
 			n += int64(len(rt.Assignments))
 		case rt.NumPartitions == -1:
@@ -141,7 +152,6 @@ func createdCode(reply any) (perr.Code, string) {
 
 // describeCreated returns the topic as made, with the settings it has now.
 func (f *Front) describeCreated(out *messages.CreateTopicsResponseTopic, t *image.Topic) {
-	out.TopicId = t.ID
 	out.NumPartitions = int32(len(t.Partitions))
 	if len(t.Partitions) > 0 {
 		out.ReplicationFactor = int16(len(t.Partitions[0].Replicas))

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
@@ -16,7 +17,7 @@ import (
 
 // DeleteTopics v1–6. v4 is flexible, v5 brings texts, v6 topic ids.
 
-func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) {
+func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.DeleteTopicsResponse)
 	asked := r.Topics
 	if r.Version < 6 {
@@ -28,6 +29,7 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 	asked = onceDeleted(asked)
 	resp.Topics = make([]kmsg.DeleteTopicsResponseTopic, len(asked))
 	img := f.broker.Image()
+	deletesAny := f.mayCluster(from, access.Delete)
 	var gone []core.TopicID
 	for i, rt := range asked {
 		out := &resp.Topics[i]
@@ -43,6 +45,16 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 			code, why = perr.InvalidRequest, "name the topic or its id, not both"
 		case !byID && rt.Topic == nil:
 			code, why = perr.InvalidRequest, "neither a topic nor an id is named"
+		case byID && code == perr.None && !deletesAny && !f.may(from, access.Delete, access.Topic, topic.Name):
+			// Who may not describe it does not learn its name either.
+			if f.may(from, access.Describe, access.Topic, topic.Name) {
+				out.Topic = &topic.Name
+			}
+			code = perr.TopicAuthorizationFailed
+			why = code.Message()
+		case !byID && !deletesAny && !f.mayDelete(from, name, code):
+			code = perr.TopicAuthorizationFailed
+			why = code.Message()
 		case code == perr.None:
 			out.Topic, out.TopicID = &topic.Name, topic.ID
 			if code, why = mirroredRefusal(img, topic); code == perr.None {
@@ -70,6 +82,15 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, _ Client, slot *Slot) 
 			}
 		})
 	}
+}
+
+// mayDelete judges a topic by its name: that there is none is told to who may describe it.
+func (f *Front) mayDelete(from Client, name string, found perr.Code) bool {
+	op := access.Delete
+	if found != perr.None {
+		op = access.Describe
+	}
+	return f.may(from, op, access.Topic, name)
 }
 
 func onceDeleted(asked []kmsg.DeleteTopicsRequestTopic) []kmsg.DeleteTopicsRequestTopic {

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
@@ -17,7 +18,7 @@ import (
 // DeleteRecords v0–2. v2 is flexible. The leader gives up what lies below an offset, -1 for HW; the answer leaves when every
 // live replica has, with the lowest log start among them, or with REQUEST_TIMED_OUT. Mirrors follow with their next fetch.
 
-func (f *Front) deleteRecords(r *kmsg.DeleteRecordsRequest, _ Client, slot *Slot) {
+func (f *Front) deleteRecords(r *kmsg.DeleteRecordsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.DeleteRecordsResponse)
 	img := f.broker.Image()
 	until := time.Now().Add(patience(r.TimeoutMillis))
@@ -29,7 +30,7 @@ func (f *Front) deleteRecords(r *kmsg.DeleteRecordsRequest, _ Client, slot *Slot
 	}
 	var asks []func(done func())
 	for _, rt := range r.Topics {
-		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		topic, unknown := f.topicFor(from, access.Delete, img, rt.Topic, core.TopicID{}, false)
 		out := kmsg.DeleteRecordsResponseTopic{Topic: rt.Topic, Partitions: make([]kmsg.DeleteRecordsResponseTopicPartition, len(rt.Partitions))}
 		resp.Topics = append(resp.Topics, out)
 		for i, rp := range rt.Partitions {
@@ -38,6 +39,7 @@ func (f *Front) deleteRecords(r *kmsg.DeleteRecordsRequest, _ Client, slot *Slot
 			code := unknown
 			var replica *broker.Replica
 			switch {
+			case code == perr.TopicAuthorizationFailed:
 			case named[namedPartition{rt.Topic, rp.Partition}] > 1:
 				code = perr.InvalidRequest
 			case code == perr.None:

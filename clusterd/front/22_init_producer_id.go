@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -13,12 +14,20 @@ import (
 // TRANSACTION_ABORTABLE. With a transactional id it is answered once what an earlier producer of the id has open, or
 // has decided, has ended.
 
-func (f *Front) initProducerID(r *kmsg.InitProducerIDRequest, _ Client, slot *Slot) {
+func (f *Front) initProducerID(r *kmsg.InitProducerIDRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.InitProducerIDResponse)
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
 	refuse := func(code perr.Code) {
 		resp.ErrorCode = int16(perr.ForVersion(messages.KeyInitProducerId, r.Version, code))
 		slot.Reply(resp)
+	}
+	switch id := r.TransactionalID; {
+	case id != nil && !f.may(from, access.Write, access.TransactionalID, *id):
+		refuse(perr.TransactionalIdAuthorizationFailed)
+		return
+	case id == nil && !f.mayCluster(from, access.IdempotentWrite) && !f.mayAny(from, access.Write, access.Topic):
+		refuse(perr.ClusterAuthorizationFailed)
+		return
 	}
 	if r.Version < 3 {
 		r.ProducerID, r.ProducerEpoch = -1, -1

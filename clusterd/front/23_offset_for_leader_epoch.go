@@ -4,17 +4,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/partition"
 	"lockstep/protocol/perr"
 )
 
 // OffsetForLeaderEpoch v2–4: librdkafka sends exactly v2 (compat-K5), v4 is flexible.
 
-func (f *Front) offsetForLeaderEpoch(r *kmsg.OffsetForLeaderEpochRequest, _ Client, slot *Slot) {
+func (f *Front) offsetForLeaderEpoch(r *kmsg.OffsetForLeaderEpochRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+	all := f.mayCluster(from, access.ClusterAction)
 	for _, rt := range r.Topics {
 		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		if !all && !f.may(from, access.Describe, access.Topic, rt.Topic) {
+			unknown = perr.TopicAuthorizationFailed
+		}
 		out := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		out.Topic = rt.Topic
 		for _, rp := range rt.Partitions {

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/messages"
@@ -14,7 +15,7 @@ import (
 // change nothing (brokers of other servers ask so), v5 TRANSACTION_ABORTABLE. A partition that does not exist fails the
 // request as a whole: the others are answered OPERATION_NOT_ATTEMPTED.
 
-func (f *Front) addPartitionsToTxn(r *kmsg.AddPartitionsToTxnRequest, _ Client, slot *Slot) {
+func (f *Front) addPartitionsToTxn(r *kmsg.AddPartitionsToTxnRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
 	img := f.broker.Image()
 	if r.Version < 4 {
@@ -22,7 +23,7 @@ func (f *Front) addPartitionsToTxn(r *kmsg.AddPartitionsToTxnRequest, _ Client, 
 		for _, t := range r.Topics {
 			one.Topics = append(one.Topics, kmsg.AddPartitionsToTxnRequestTransactionTopic{Topic: t.Topic, Partitions: t.Partitions})
 		}
-		f.addToTxn(img, r.Version, one, func(topics []kmsg.AddPartitionsToTxnResponseTransactionTopic) {
+		f.addToTxn(img, r.Version, from, one, func(topics []kmsg.AddPartitionsToTxnResponseTransactionTopic) {
 			for _, t := range topics {
 				out := kmsg.AddPartitionsToTxnResponseTopic{Topic: t.Topic}
 				for _, p := range t.Partitions {
@@ -34,13 +35,18 @@ func (f *Front) addPartitionsToTxn(r *kmsg.AddPartitionsToTxnRequest, _ Client, 
 		})
 		return
 	}
+	if !f.mayCluster(from, access.ClusterAction) { // who asks so is a broker
+		resp.ErrorCode = int16(perr.ClusterAuthorizationFailed)
+		slot.Reply(resp)
+		return
+	}
 	asked := once(r.Transactions, func(t kmsg.AddPartitionsToTxnRequestTransaction) string { return t.TransactionalID })
 	resp.Transactions = make([]kmsg.AddPartitionsToTxnResponseTransaction, len(asked))
 	done := countdown(len(asked), func() { slot.Reply(resp) })
 	for i, t := range asked {
 		out := &resp.Transactions[i]
 		out.TransactionalID = t.TransactionalID
-		f.addToTxn(img, r.Version, t, func(topics []kmsg.AddPartitionsToTxnResponseTransactionTopic) {
+		f.addToTxn(img, r.Version, from, t, func(topics []kmsg.AddPartitionsToTxnResponseTransactionTopic) {
 			out.Topics = topics
 			done()
 		})
@@ -48,12 +54,14 @@ func (f *Front) addPartitionsToTxn(r *kmsg.AddPartitionsToTxnRequest, _ Client, 
 }
 
 // addToTxn answers with a code per partition, in the order asked.
-func (f *Front) addToTxn(img *image.Image, version int16, t kmsg.AddPartitionsToTxnRequestTransaction,
+func (f *Front) addToTxn(img *image.Image, version int16, from Client, t kmsg.AddPartitionsToTxnRequestTransaction,
 	answer func([]kmsg.AddPartitionsToTxnResponseTransactionTopic)) {
 	cmd := transaction.AddPartitions{ID: t.TransactionalID, ProducerID: t.ProducerID, Epoch: t.ProducerEpoch, Verify: t.VerifyOnly}
 	var out []kmsg.AddPartitionsToTxnResponseTransactionTopic
 	var places []*int16 // of cmd.Partitions
 	unknown := false
+	client := version < 4
+	denied := client && !f.may(from, access.Write, access.TransactionalID, t.TransactionalID)
 	for _, rt := range once(t.Topics, func(t kmsg.AddPartitionsToTxnRequestTransactionTopic) string { return t.Topic }) {
 		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
 		asked := once(rt.Partitions, itself)
@@ -61,7 +69,14 @@ func (f *Front) addToTxn(img *image.Image, version int16, t kmsg.AddPartitionsTo
 		for i, index := range asked {
 			p := &at.Partitions[i]
 			p.Partition = index
-			if code != perr.None || !hasPartition(topic, index) {
+			switch {
+			case denied:
+				p.ErrorCode = int16(perr.TransactionalIdAuthorizationFailed)
+				continue
+			case client && !f.may(from, access.Write, access.Topic, rt.Topic):
+				p.ErrorCode, unknown = int16(perr.TopicAuthorizationFailed), true
+				continue
+			case code != perr.None || !hasPartition(topic, index):
 				p.ErrorCode, unknown = int16(perr.UnknownTopicOrPartition), true
 				continue
 			}
@@ -75,7 +90,11 @@ func (f *Front) addToTxn(img *image.Image, version int16, t kmsg.AddPartitionsTo
 			*p = int16(perr.ForVersion(messages.KeyAddPartitionsToTxn, version, code))
 		}
 	}
-	if unknown {
+	switch {
+	case denied:
+		answer(out)
+		return
+	case unknown:
 		all(perr.OperationNotAttempted)
 		answer(out)
 		return

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -12,10 +13,19 @@ import (
 // AddOffsetsToTxn v0–4: the transaction will commit offsets of a consumer group. v2 brings PRODUCER_FENCED, v3 is
 // flexible, v4 TRANSACTION_ABORTABLE.
 
-func (f *Front) addOffsetsToTxn(r *kmsg.AddOffsetsToTxnRequest, _ Client, slot *Slot) {
+func (f *Front) addOffsetsToTxn(r *kmsg.AddOffsetsToTxnRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
-	if r.Group == "" {
-		resp.ErrorCode = int16(perr.InvalidGroupId)
+	code := perr.None
+	switch {
+	case !f.may(from, access.Write, access.TransactionalID, r.TransactionalID):
+		code = perr.TransactionalIdAuthorizationFailed
+	case !f.may(from, access.Read, access.Group, r.Group):
+		code = perr.GroupAuthorizationFailed
+	case r.Group == "":
+		code = perr.InvalidGroupId
+	}
+	if code != perr.None {
+		resp.ErrorCode = int16(code)
 		slot.Reply(resp)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -13,9 +14,14 @@ import (
 // end. Success means that every marker is committed, on gated partitions by their mirrors too (C12); while that takes
 // longer than a client should be kept waiting, it is told to ask again.
 
-func (f *Front) endTxn(r *kmsg.EndTxnRequest, _ Client, slot *Slot) {
+func (f *Front) endTxn(r *kmsg.EndTxnRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.EndTxnResponse)
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
+	if !f.may(from, access.Write, access.TransactionalID, r.TransactionalID) {
+		resp.ErrorCode = int16(perr.TransactionalIdAuthorizationFailed)
+		slot.Reply(resp)
+		return
+	}
 	ask := func(fresh int64) {
 		f.askTransaction(r.TransactionalID, func(ref core.RequestID) transaction.Command {
 			return transaction.EndTxn{Ref: ref, ID: r.TransactionalID, ProducerID: r.ProducerID, Epoch: r.ProducerEpoch,

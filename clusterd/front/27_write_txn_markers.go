@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
@@ -12,14 +13,18 @@ import (
 // WriteTxnMarkers v1–2: an operator ends a transaction that no coordinator knows, in the partitions that have it
 // (kafka-transactions.sh abort). Our own coordinator asks the partitions itself.
 
-func (f *Front) writeTxnMarkers(r *kmsg.WriteTxnMarkersRequest, _ Client, slot *Slot) {
+func (f *Front) writeTxnMarkers(r *kmsg.WriteTxnMarkersRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
+	may := f.mayCluster(from, access.Alter) || f.mayCluster(from, access.ClusterAction)
 	var waits []func(done func())
 	for _, m := range once(r.Markers, func(m kmsg.WriteTxnMarkersRequestMarker) int64 { return m.ProducerID }) {
 		marker := kmsg.WriteTxnMarkersResponseMarker{ProducerID: m.ProducerID}
 		for _, rt := range once(m.Topics, func(t kmsg.WriteTxnMarkersRequestMarkerTopic) string { return t.Topic }) {
 			topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+			if !may {
+				unknown = perr.ClusterAuthorizationFailed
+			}
 			asked := once(rt.Partitions, itself)
 			out := kmsg.WriteTxnMarkersResponseMarkerTopic{Topic: rt.Topic, Partitions: make([]kmsg.WriteTxnMarkersResponseMarkerTopicPartition, len(asked))}
 			for i, index := range asked {

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/transaction"
 	"lockstep/actors/shell"
@@ -15,7 +16,7 @@ import (
 // v4 TRANSACTION_ABORTABLE, v5 adds the group to the transaction by itself, v6 names topics by id. The offsets are stored
 // while the answer of the transaction's coordinator is given, so they are ahead of its end.
 
-func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *Slot) {
+func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
 	if r.Version < 3 {
@@ -23,13 +24,23 @@ func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *
 	}
 	cmd := group.TxnOffsetCommit{Group: r.Group, ProducerID: r.ProducerID, Generation: r.Generation, MemberID: r.MemberID, InstanceID: r.InstanceID}
 	var places []*int16 // of cmd.Offsets
+	denied := perr.None
+	switch {
+	case !f.may(from, access.Write, access.TransactionalID, r.TransactionalID):
+		denied = perr.TransactionalIdAuthorizationFailed
+	case !f.may(from, access.Read, access.Group, r.Group):
+		denied = perr.GroupAuthorizationFailed
+	}
 	for _, rt := range r.Topics {
-		topic, unknown := findTopic(img, rt.Topic, rt.TopicID, r.Version >= 6)
+		topic, unknown := f.topicFor(from, access.Read, img, rt.Topic, rt.TopicID, r.Version >= 6)
 		out := kmsg.TxnOffsetCommitResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID, Partitions: make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(rt.Partitions))}
 		for i, rp := range rt.Partitions {
 			at := &out.Partitions[i]
 			at.Partition = rp.Partition
 			switch {
+			case denied != perr.None:
+				at.ErrorCode = int16(denied)
+				continue
 			case unknown != perr.None:
 				at.ErrorCode = int16(unknown)
 				continue
@@ -56,6 +67,9 @@ func (f *Front) txnOffsetCommit(r *kmsg.TxnOffsetCommitRequest, _ Client, slot *
 		slot.Reply(resp)
 	}
 	switch {
+	case denied != perr.None:
+		slot.Reply(resp)
+		return
 	case r.Group == "":
 		refuse(perr.InvalidGroupId)
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/image"
@@ -27,15 +28,15 @@ const natsURL = "lockstep.nats.url"
 // clusterMirror is the KIP's resource type of a mirror.
 const clusterMirror kmsg.ConfigResourceType = 64
 
-func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, _ Client, slot *Slot) {
+func (f *Front) describeConfigs(r *kmsg.DescribeConfigsRequest, from Client, slot *Slot) {
 	r.Resources = mergeResources(r.Resources)
-	f.withGroups(r.Resources, func(groups map[string]group.Configured) {
+	f.withGroups(from, r.Resources, func(groups map[string]group.Configured) {
 		if !slices.ContainsFunc(r.Resources, func(rr kmsg.DescribeConfigsRequestResource) bool { return rr.ResourceType == clusterMirror }) {
-			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, nil, groups), true })
+			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, from, nil, groups), true })
 			return
 		}
 		f.withMirrors(func(all []mirror.Description) {
-			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, all, groups), true })
+			slot.Turn(func() (kmsg.Response, bool) { return f.answerConfigs(r, from, all, groups), true })
 		})
 	})
 }
@@ -62,7 +63,7 @@ func mergeResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.Describe
 	return merged
 }
 
-func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.Description, groups map[string]group.Configured) *kmsg.DescribeConfigsResponse {
+func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, from Client, mirrors []mirror.Description, groups map[string]group.Configured) *kmsg.DescribeConfigsResponse {
 	resp := r.ResponseKind().(*kmsg.DescribeConfigsResponse)
 	resp.Resources = make([]kmsg.DescribeConfigsResponseResource, len(r.Resources))
 	img := f.broker.Image()
@@ -70,7 +71,11 @@ func (f *Front) answerConfigs(r *kmsg.DescribeConfigsRequest, mirrors []mirror.D
 		out := &resp.Resources[i]
 		*out = kmsg.NewDescribeConfigsResponseResource()
 		out.ResourceType, out.ResourceName = rr.ResourceType, rr.ResourceName
-		list, code, why := f.settingsOf(img, rr, mirrors, groups)
+		var list []setting
+		code, why := f.mayConfigure(from, access.DescribeConfigs, rr.ResourceType, rr.ResourceName)
+		if code == perr.None {
+			list, code, why = f.settingsOf(img, rr, mirrors, groups)
+		}
 		out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 		named := make(map[string]bool, min(len(rr.ConfigNames), 1024))
 		for _, name := range rr.ConfigNames {

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
@@ -15,7 +16,7 @@ import (
 // (compat-A01). kafkajs and old tools have nothing else. v2 is flexible. Mirrors cannot be altered so: they could not be
 // without the settings that say whom they follow.
 
-func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) {
+func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AlterConfigsResponse)
 	resp.Resources = make([]kmsg.AlterConfigsResponseResource, len(r.Resources))
 	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
@@ -32,9 +33,12 @@ func (f *Front) alterConfigs(r *kmsg.AlterConfigsRequest, _ Client, slot *Slot) 
 			done()
 		}
 		set, why := wholeSet(rr)
+		denied, reason := f.mayConfigure(from, access.AlterConfigs, rr.ResourceType, rr.ResourceName)
 		switch {
 		case times[resource{rr.ResourceType, rr.ResourceName}] > 1:
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
+		case denied != perr.None:
+			answer(denied, reason)
 		case why != "":
 			answer(perr.InvalidConfig, why)
 		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
@@ -17,7 +18,13 @@ import (
 // tools ask all of them, and old UIs fail without it (compat-A03). v2 is flexible, v3 has an error for the whole answer,
 // v4 the space of the disk.
 
-func (f *Front) describeLogDirs(r *kmsg.DescribeLogDirsRequest, _ Client, slot *Slot) {
+func (f *Front) describeLogDirs(r *kmsg.DescribeLogDirsRequest, from Client, slot *Slot) {
+	if !f.mayCluster(from, access.Describe) {
+		resp := r.ResponseKind().(*kmsg.DescribeLogDirsResponse)
+		resp.ErrorCode = int16(perr.ClusterAuthorizationFailed) // which v3 brings; before it the answer is empty
+		slot.Reply(resp)
+		return
+	}
 	// Sizes come from the index, which may have to catch up: that is for the connection to wait for.
 	slot.Turn(func() (kmsg.Response, bool) { return f.answerLogDirs(r), true })
 }

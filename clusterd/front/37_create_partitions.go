@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
@@ -15,7 +16,7 @@ import (
 
 // CreatePartitions v0–3. v2 is flexible. A mirrored topic gets its partitions from the mirror alone.
 
-func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot *Slot) {
+func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.CreatePartitionsResponse)
 	resp.Topics = make([]kmsg.CreatePartitionsResponseTopic, len(r.Topics))
 	img := f.broker.Image()
@@ -23,7 +24,7 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 	for i := range r.Topics {
 		times[r.Topics[i].Topic]++
 	}
-	asked := f.partitionsAdded(img, r)
+	asked := f.partitionsAdded(img, r, from)
 	grown := map[core.TopicID]int32{}
 	var cmds []controller.CreatePartitions
 	var outs []*kmsg.CreatePartitionsResponseTopic
@@ -31,9 +32,10 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 		rt, out := &r.Topics[i], &resp.Topics[i]
 		*out = kmsg.NewCreatePartitionsResponseTopic()
 		out.Topic = rt.Topic
-		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
+		topic, code := f.topicFor(from, access.Alter, img, rt.Topic, core.TopicID{}, false)
 		why := code.Message()
 		switch {
+		case times[rt.Topic] == 1 && code == perr.TopicAuthorizationFailed:
 		case asked > maxPartitionsAsked:
 			code, why = perr.PolicyViolation, tooManyPartitions(asked)
 		case times[rt.Topic] > 1:
@@ -75,9 +77,9 @@ func (f *Front) createPartitions(r *kmsg.CreatePartitionsRequest, _ Client, slot
 }
 
 // partitionsAdded is how many partitions a request adds if nothing else is wrong with it.
-func (f *Front) partitionsAdded(img *image.Image, r *kmsg.CreatePartitionsRequest) (n int64) {
+func (f *Front) partitionsAdded(img *image.Image, r *kmsg.CreatePartitionsRequest, from Client) (n int64) {
 	for i := range r.Topics {
-		if t, code := findTopic(img, r.Topics[i].Topic, core.TopicID{}, false); code == perr.None {
+		if t, code := f.topicFor(from, access.Alter, img, r.Topics[i].Topic, core.TopicID{}, false); code == perr.None {
 			n += max(int64(r.Topics[i].Count)-int64(len(t.Partitions)), 0)
 		}
 	}

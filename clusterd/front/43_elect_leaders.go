@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
@@ -18,8 +19,13 @@ import (
 
 const electUnclean int8 = 1 // before v1 every election is a preferred one
 
-func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) {
+func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ElectLeadersResponse)
+	if !f.mayCluster(from, access.Alter) {
+		refusedElections(r.Topics, resp)
+		slot.Reply(resp)
+		return
+	}
 	elect, due := f.cluster.ElectPreferred, func(p image.Partition) bool { return p.Leader != p.Replicas[0] }
 	switch r.ElectionType {
 	case 0:
@@ -80,6 +86,19 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, _ Client, slot *Slot) 
 				}
 			})
 		}
+	}
+}
+
+// refusedElections says of the whole request and of each partition that it is not for the asker: v0 knows no error of the whole.
+func refusedElections(asked []kmsg.ElectLeadersRequestTopic, resp *kmsg.ElectLeadersResponse) {
+	resp.ErrorCode = int16(perr.ClusterAuthorizationFailed)
+	for _, rt := range electOnce(asked) {
+		out := kmsg.ElectLeadersResponseTopic{Topic: rt.Topic}
+		for _, index := range rt.Partitions {
+			out.Partitions = append(out.Partitions, kmsg.ElectLeadersResponseTopicPartition{Partition: index,
+				ErrorCode: resp.ErrorCode, ErrorMessage: text(perr.ClusterAuthorizationFailed.Message())})
+		}
+		resp.Topics = append(resp.Topics, out)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
@@ -20,7 +21,7 @@ import (
 // IncrementalAlterConfigs v0–1: settings of topics, of running brokers, of groups, and of mirrors under the KIP's resource
 // type 64. v1 is flexible. All changes of a resource are made, or none.
 
-func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, _ Client, slot *Slot) {
+func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(r.Resources))
 	done := countdown(len(r.Resources), func() { slot.Reply(resp) })
@@ -36,9 +37,12 @@ func (f *Front) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest, 
 			out.ErrorCode, out.ErrorMessage = int16(code), text(why)
 			done()
 		}
+		denied, reason := f.mayConfigure(from, access.AlterConfigs, rr.ResourceType, rr.ResourceName)
 		switch {
 		case times[resource{rr.ResourceType, rr.ResourceName}] > 1:
 			answer(perr.InvalidRequest, fmt.Sprintf("%s is named twice in one request", rr.ResourceName))
+		case denied != perr.None:
+			answer(denied, reason)
 		case rr.ResourceType == kmsg.ConfigResourceTypeTopic:
 			f.alterTopic(rr, r.ValidateOnly, answer)
 		case rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig:

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
@@ -14,15 +15,22 @@ import (
 // it is over. Each partition stands for itself. v1 may
 // forbid another number of replicas.
 
-func (f *Front) alterPartitionReassignments(r *kmsg.AlterPartitionAssignmentsRequest, _ Client, slot *Slot) {
+func (f *Front) alterPartitionReassignments(r *kmsg.AlterPartitionAssignmentsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
 	img := f.broker.Image()
 	cmd := controller.AlterReassignments{SameFactor: r.Version >= 1 && !r.AllowReplicationFactorChange}
 	var at []reassigned
+	may := f.mayCluster(from, access.Alter)
+	if !may {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+	}
 	for i, rt := range r.Topics {
 		out := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 		out.Topic = rt.Topic
 		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
+		if !may {
+			code = perr.ClusterAuthorizationFailed
+		}
 		for j, rp := range rt.Partitions {
 			p := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
 			p.Partition = rp.Partition
@@ -41,6 +49,10 @@ func (f *Front) alterPartitionReassignments(r *kmsg.AlterPartitionAssignmentsReq
 			out.Partitions = append(out.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, out)
+	}
+	if !may {
+		slot.Reply(resp)
+		return
 	}
 	f.cluster.AlterReassignments(cmd, func(reply any) {
 		switch e := reply.(type) {

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
@@ -14,7 +15,13 @@ import (
 // ListPartitionReassignments v0: what is under way, of all topics or of those that are named. As in Kafka, partitions
 // without a reassignment, and topics that are not there, are left out.
 
-func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsRequest, _ Client, slot *Slot) {
+func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsRequest, from Client, slot *Slot) {
+	if !f.mayCluster(from, access.Describe) {
+		resp := r.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	slot.Turn(func() (kmsg.Response, bool) { return f.listReassignments(r), true })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
@@ -21,7 +22,13 @@ const (
 	quotaClient = "client-id"
 )
 
-func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, _ Client, slot *Slot) {
+func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, from Client, slot *Slot) {
+	if !f.mayCluster(from, access.DescribeConfigs) {
+		resp := r.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	slot.Turn(func() (kmsg.Response, bool) { return f.describeQuotas(r), true })
 }
 

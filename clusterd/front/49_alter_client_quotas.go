@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
@@ -15,9 +16,10 @@ import (
 // AlterClientQuotas v0–1: limits of users, client ids and both, a null name being the default of those without their
 // own. Each entry stands for itself. v1 is flexible.
 
-func (f *Front) alterClientQuotas(r *kmsg.AlterClientQuotasRequest, _ Client, slot *Slot) {
+func (f *Front) alterClientQuotas(r *kmsg.AlterClientQuotasRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AlterClientQuotasResponse)
 	cmd := controller.AlterQuotas{DryRun: r.ValidateOnly}
+	may := f.mayCluster(from, access.AlterConfigs)
 	var at []int // of each entry that is asked for, its place in the answer
 	for i, e := range r.Entries {
 		out := kmsg.NewAlterClientQuotasResponseEntry()
@@ -25,7 +27,9 @@ func (f *Front) alterClientQuotas(r *kmsg.AlterClientQuotasRequest, _ Client, sl
 			out.Entity = append(out.Entity, kmsg.AlterClientQuotasResponseEntryEntity{Type: part.Type, Name: part.Name})
 		}
 		entity, why := quotaEntity(e.Entity)
-		if why != "" {
+		if !may {
+			out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		} else if why != "" {
 			out.ErrorCode, out.ErrorMessage = int16(perr.InvalidRequest), text(why)
 		} else {
 			a := controller.QuotaAlteration{Entity: entity}
@@ -35,6 +39,10 @@ func (f *Front) alterClientQuotas(r *kmsg.AlterClientQuotasRequest, _ Client, sl
 			cmd.Entries, at = append(cmd.Entries, a), append(at, i)
 		}
 		resp.Entries = append(resp.Entries, out)
+	}
+	if !may {
+		slot.Reply(resp)
+		return
 	}
 	f.cluster.AlterQuotas(cmd, func(reply any) {
 		switch e := reply.(type) {

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/protocol/perr"
 )
 
@@ -16,8 +17,13 @@ import (
 
 const metadataTopic = "__cluster_metadata"
 
-func (f *Front) describeQuorum(r *kmsg.DescribeQuorumRequest, _ Client, slot *Slot) {
+func (f *Front) describeQuorum(r *kmsg.DescribeQuorumRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.DescribeQuorumResponse)
+	if !f.mayCluster(from, access.Describe) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	for _, rt := range once(r.Topics, func(t kmsg.DescribeQuorumRequestTopic) string { return t.Topic }) {
 		out := kmsg.DescribeQuorumResponseTopic{Topic: rt.Topic}
 		for _, rp := range once(rt.Partitions, func(p kmsg.DescribeQuorumRequestTopicPartition) int32 { return p.Partition }) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/image"
 	"lockstep/actors/shell"
@@ -23,8 +24,13 @@ const (
 	downgradeUnsafe int8 = 3
 )
 
-func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, _ Client, slot *Slot) {
+func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+	if !f.mayCluster(from, access.Alter) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	cmd := controller.UpdateFeatures{DryRun: r.ValidateOnly}
 	named := map[string]bool{}
 	for _, u := range r.FeatureUpdates {

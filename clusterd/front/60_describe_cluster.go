@@ -15,13 +15,13 @@ const (
 	controllerEndpoints = 2
 )
 
-func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, _ Client, slot *Slot) {
+func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.DescribeClusterResponse)
 	resp.EndpointType = r.EndpointType
 	resp.ClusterID = string(img.Cluster)
 	resp.ControllerID = int32(img.Controller)
-	resp.ClusterAuthorizedOperations = operations(clusterOperations, r.IncludeClusterAuthorizedOperations)
+	resp.ClusterAuthorizedOperations = f.clusterOperations(from, r.IncludeClusterAuthorizedOperations)
 	if r.Version >= 1 && r.EndpointType != brokerEndpoints {
 		resp.ErrorCode = int16(perr.UnsupportedEndpointType)
 		if r.EndpointType == controllerEndpoints {

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/partition"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
@@ -12,12 +13,12 @@ import (
 // DescribeProducers v0: whom the logs of partitions know, and which transactions are open in them. Tools ask leaders, or
 // any replica by its broker (kafka-transactions.sh find-hanging --broker-id).
 
-func (f *Front) describeProducers(r *kmsg.DescribeProducersRequest, _ Client, slot *Slot) {
+func (f *Front) describeProducers(r *kmsg.DescribeProducersRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.DescribeProducersResponse)
 	var waits []func(done func())
 	for _, rt := range once(r.Topics, func(t kmsg.DescribeProducersRequestTopic) string { return t.Topic }) {
-		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
+		topic, unknown := f.topicFor(from, access.Read, img, rt.Topic, core.TopicID{}, false)
 		asked := once(rt.Partitions, itself)
 		out := kmsg.DescribeProducersResponseTopic{Topic: rt.Topic, Partitions: make([]kmsg.DescribeProducersResponseTopicPartition, len(asked))}
 		resp.Topics = append(resp.Topics, out)

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/pattern"
 	"lockstep/actors/core/transaction"
 	"lockstep/protocol/perr"
@@ -15,7 +16,7 @@ import (
 // ListTransactions v0–2. v1 filters by how long a transaction is open, v2 by a pattern of ids. Each broker lists those it
 // coordinates; clients ask all of them.
 
-func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, _ Client, slot *Slot) {
+func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ListTransactionsResponse)
 	cmd := transaction.ListTransactions{Producers: r.ProducerIDFilters, LongerMs: -1}
 	if r.Version >= 1 {
@@ -49,7 +50,7 @@ func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, _ Client, slot
 	done := countdown(len(shards), func() {
 		slot.Turn(func() (kmsg.Response, bool) {
 			for _, t := range all {
-				if matches(t.ID) {
+				if matches(t.ID) && f.may(from, access.Describe, access.TransactionalID, t.ID) {
 					resp.TransactionStates = append(resp.TransactionStates, kmsg.ListTransactionsResponseTransactionState{
 						TransactionalID: t.ID, ProducerID: t.ProducerID, TransactionState: t.Phase.String()})
 				}

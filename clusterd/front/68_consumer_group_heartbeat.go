@@ -5,6 +5,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/assignor"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
@@ -13,9 +14,9 @@ import (
 // ConsumerGroupHeartbeat v0–1 (KIP-848). In v0 the coordinator makes the id of a member that has none, v1 brings
 // patterns and wants ids that clients made.
 func (f *Front) consumerGroupHeartbeat(r *kmsg.ConsumerGroupHeartbeatRequest, from Client, slot *Slot) {
-	if f.finalized(f.broker.Image(), "group.version") < 1 {
+	if code, why := f.judgeBeat(r, from); code != perr.None {
 		resp := r.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.UnsupportedVersion), text("the consumer protocol is off here: group.version is 0")
+		resp.ErrorCode, resp.ErrorMessage = int16(code), text(why)
 		slot.Reply(resp)
 		return
 	}
@@ -58,4 +59,20 @@ func (f *Front) consumerGroupHeartbeat(r *kmsg.ConsumerGroupHeartbeatRequest, fr
 		}
 		slot.Reply(resp)
 	})
+}
+
+// judgeBeat says why a beat is not the group's to judge. A member names only topics that it may describe.
+func (f *Front) judgeBeat(r *kmsg.ConsumerGroupHeartbeatRequest, from Client) (perr.Code, string) {
+	switch {
+	case f.finalized(f.broker.Image(), "group.version") < 1:
+		return perr.UnsupportedVersion, "the consumer protocol is off here: group.version is 0"
+	case !f.may(from, access.Read, access.Group, r.Group):
+		return perr.GroupAuthorizationFailed, perr.GroupAuthorizationFailed.Message()
+	}
+	for _, topic := range r.SubscribedTopicNames {
+		if !f.may(from, access.Describe, access.Topic, topic) {
+			return perr.TopicAuthorizationFailed, perr.TopicAuthorizationFailed.Message()
+		}
+	}
+	return perr.None, ""
 }

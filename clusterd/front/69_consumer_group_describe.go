@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/assignor"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/image"
@@ -17,7 +18,7 @@ const (
 )
 
 // ConsumerGroupDescribe v0–1 (KIP-848). A group of the classic protocol is not found: tools ask DescribeGroups then.
-func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Client, slot *Slot) {
+func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, from Client, slot *Slot) {
 	r.Groups = once(r.Groups, itself)
 	resp := r.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
 	resp.Groups = make([]kmsg.ConsumerGroupDescribeResponseGroup, len(r.Groups))
@@ -27,6 +28,11 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Cl
 		out := &resp.Groups[i]
 		*out = kmsg.NewConsumerGroupDescribeResponseGroup()
 		out.Group, out.AuthorizedOperations = id, noOperations
+		if !f.may(from, access.Describe, access.Group, id) {
+			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(perr.GroupAuthorizationFailed.Message())
+			done()
+			continue
+		}
 		f.askGroup(id, func(ref core.RequestID) group.Command {
 			return group.DescribeConsumers{Ref: ref, Group: id}
 		}, func(reply any, code perr.Code) {
@@ -40,7 +46,12 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Cl
 				out.ErrorCode, out.ErrorMessage = int16(perr.GroupIdNotFound), text("Group "+id+" is not a consumer group.")
 				return
 			}
-			out.AuthorizedOperations = operations(groupOperations, r.IncludeAuthorizedOperations)
+			if !f.mayDescribeHeld(from, img, d) {
+				out.ErrorCode = int16(perr.TopicAuthorizationFailed)
+				out.ErrorMessage = text("The group has described topic(s) that the client is not authorized to describe.")
+				return
+			}
+			out.AuthorizedOperations = f.operations(from, access.Group, id, r.IncludeAuthorizedOperations)
 			out.State, out.Epoch, out.AssignmentEpoch, out.AssignorName = d.State, d.Epoch, d.TargetEpoch, d.Assignor
 			for _, m := range d.Members {
 				at := kmsg.NewConsumerGroupDescribeResponseGroupMember()
@@ -54,6 +65,23 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, _ Cl
 			}
 		})
 	}
+}
+
+// mayDescribeHeld: who may not describe one of the topics that members have, or are about to have, is not told of the members.
+func (f *Front) mayDescribeHeld(from Client, img *image.Image, d group.ConsumersDescribed) bool {
+	if !f.access.On {
+		return true
+	}
+	for _, m := range d.Members {
+		for _, held := range [...]assignor.Partitions{m.Assigned, m.Target} {
+			for id := range held {
+				if t, there := img.Topic(id); there && !f.may(from, access.Describe, access.Topic, t.Name) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // named adds the names that topics have now; what was deleted since has none and is left out.

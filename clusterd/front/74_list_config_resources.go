@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
@@ -21,8 +22,13 @@ import (
 var listedConfigs = []kmsg.ConfigResourceType{kmsg.ConfigResourceTypeTopic, kmsg.ConfigResourceTypeBroker, kmsg.ConfigResourceTypeBrokerLogger,
 	kmsg.ConfigResourceTypeClientMetrics, kmsg.ConfigResourceTypeGroupConfig, clusterMirror}
 
-func (f *Front) listConfigResources(r *kmsg.ListConfigResourcesRequest, _ Client, slot *Slot) {
+func (f *Front) listConfigResources(r *kmsg.ListConfigResourcesRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ListConfigResourcesResponse)
+	if !f.mayCluster(from, access.DescribeConfigs) {
+		resp.ErrorCode = int16(perr.ClusterAuthorizationFailed)
+		slot.Reply(resp)
+		return
+	}
 	kinds := map[kmsg.ConfigResourceType]bool{}
 	for _, kind := range r.ResourceTypes {
 		if !slices.Contains(listedConfigs, kmsg.ConfigResourceType(kind)) {

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
@@ -18,11 +19,11 @@ import (
 // maxPagePartitions is Kafka's max.request.partition.size.limit.
 const maxPagePartitions = 2000
 
-func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, _ Client, slot *Slot) {
-	slot.Turn(func() (kmsg.Response, bool) { return f.describePage(r), true })
+func (f *Front) describeTopicPartitions(r *kmsg.DescribeTopicPartitionsRequest, from Client, slot *Slot) {
+	slot.Turn(func() (kmsg.Response, bool) { return f.describePage(r, from), true })
 }
 
-func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest) kmsg.Response {
+func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest, from Client) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
 	img := f.broker.Image()
 	all := len(r.Topics) == 0
@@ -37,17 +38,26 @@ func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest) kmsg.Respon
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	ops := func(topic string) int32 { return f.operations(from, access.Topic, topic, true) }
 	if r.Cursor != nil {
 		if r.Cursor.Partition < 0 || !all && !slices.Contains(names, r.Cursor.Topic) {
 			for _, name := range names {
 				if !all {
-					resp.Topics = append(resp.Topics, unknownTopicPartitions(name, perr.InvalidRequest))
+					resp.Topics = append(resp.Topics, unknownTopicPartitions(name, perr.InvalidRequest, ops(name)))
 				}
 			}
 			return resp
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return strings.Compare(name, r.Cursor.Topic) < 0 })
 	}
+	var denied []string
+	names = slices.DeleteFunc(names, func(name string) bool {
+		may := f.may(from, access.Describe, access.Topic, name)
+		if !may && !all {
+			denied = append(denied, name)
+		}
+		return !may
+	})
 	// A page holds something, whatever limit was asked for: a client that follows the cursor arrives.
 	room := min(max(int(r.ResponsePartitionLimit), 1), maxPagePartitions)
 	for _, name := range names {
@@ -64,17 +74,20 @@ func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest) kmsg.Respon
 			if !legalName(name) {
 				code = perr.InvalidTopicException
 			}
-			resp.Topics = append(resp.Topics, unknownTopicPartitions(name, code))
+			resp.Topics = append(resp.Topics, unknownTopicPartitions(name, code, ops(name)))
 			continue
 		}
 		first = min(first, len(t.Partitions))
 		end := min(first+room, len(t.Partitions))
-		resp.Topics = append(resp.Topics, pageOf(img, t, first, end))
+		resp.Topics = append(resp.Topics, pageOf(img, t, first, end, ops(name)))
 		room -= end - first
 		if end < len(t.Partitions) {
 			resp.NextCursor = cursorAt(name, end)
 			break
 		}
+	}
+	for _, name := range denied { // on every page that is asked for them, as in Kafka
+		resp.Topics = append(resp.Topics, unknownTopicPartitions(name, perr.TopicAuthorizationFailed, noOperations))
 	}
 	return resp
 }
@@ -83,17 +96,17 @@ func cursorAt(topic string, partition int) *kmsg.DescribeTopicPartitionsResponse
 	return &kmsg.DescribeTopicPartitionsResponseNextCursor{Topic: topic, Partition: int32(partition)}
 }
 
-func unknownTopicPartitions(name string, code perr.Code) kmsg.DescribeTopicPartitionsResponseTopic {
+func unknownTopicPartitions(name string, code perr.Code, ops int32) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
-	out.Topic, out.ErrorCode, out.AuthorizedOperations = &name, int16(code), topicOperations
+	out.Topic, out.ErrorCode, out.AuthorizedOperations = &name, int16(code), ops
 	return out
 }
 
 // pageOf describes the partitions from first to end, exclusive.
-func pageOf(img *image.Image, t *image.Topic, first, end int) kmsg.DescribeTopicPartitionsResponseTopic {
+func pageOf(img *image.Image, t *image.Topic, first, end int, ops int32) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
 	name := t.Name
-	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, topicOperations
+	out.Topic, out.TopicID, out.AuthorizedOperations = &name, t.ID, ops
 	for i := first; i < end; i++ {
 		p := t.Partitions[i]
 		at := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()

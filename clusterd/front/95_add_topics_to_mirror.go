@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -17,7 +18,7 @@ import (
 // Names and patterns are resolved against the source here, before the mirror is told: identity is the
 // topic id, and only the source knows it.
 
-func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, _ Client, slot *Slot) {
+func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.AddTopicsToMirrorResponse)
 	refuse := func(code perr.Code, why string) {
 		resp.ErrorCode, resp.ErrorMessage = int16(code), text(why)
@@ -26,6 +27,10 @@ func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, _ Client
 	name, err := mirrorOf(r)
 	if err != nil {
 		refuse(perr.InvalidRequest, err.Error())
+		return
+	}
+	if !f.may(from, access.Alter, access.ClusterMirror, string(name)) {
+		refuse(perr.ClusterMirrorAuthorizationFailed, perr.ClusterMirrorAuthorizationFailed.Message())
 		return
 	}
 	if why := checkPatterns(r.IncludePatterns, r.ExcludePatterns); why != "" {

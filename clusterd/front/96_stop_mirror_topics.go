@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
@@ -12,9 +13,14 @@ import (
 // StopMirrorTopics v0: ends mirroring of topics and makes them writable here (C8, C9): by the draft's stop, a switchover
 // or a failover. It is answered when that has begun on disk; describe shows how far it is.
 
-func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, _ Client, slot *Slot) {
+func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.StopMirrorTopicsResponse)
 	name := core.MirrorName(r.MirrorName)
+	if !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterMirrorAuthorizationFailed), text(perr.ClusterMirrorAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
+	}
 	if v := mirror.Verb(r.Verb); v != mirror.VerbStop && v != mirror.VerbSwitchover && v != mirror.VerbFailover {
 		resp.ErrorCode, resp.ErrorMessage = int16(perr.InvalidRequest), text(fmt.Sprintf("verb %d; 0 is STOP, 1 is SWITCHOVER, 2 is FAILOVER", r.Verb))
 		slot.Reply(resp)

@@ -7,10 +7,10 @@ import (
 
 // ListClusterMirrors v0: which mirrors this cluster is the destination of.
 
-func (f *Front) listClusterMirrors(r *messages.ListClusterMirrorsRequest, _ Client, slot *Slot) {
+func (f *Front) listClusterMirrors(r *messages.ListClusterMirrorsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.ListClusterMirrorsResponse)
 	f.withMirrors(func(all []mirror.Description) {
-		for _, d := range all {
+		for _, d := range f.describable(from, all) {
 			out := messages.NewListClusterMirrorsResponseMirror()
 			out.MirrorName, out.SourceBootstrap, out.SourceClusterId = string(d.Mirror), d.Config[bootstrapServers], string(d.SourceCluster)
 			for _, t := range d.Topics {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/registration"
 	"lockstep/protocol/messages"
@@ -13,10 +14,18 @@ import (
 // DescribeClusterMirrors v0. Any broker answers for all partitions: they share the mirror's actor. -1
 // means unknown, never zero.
 
-func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest, _ Client, slot *Slot) {
+func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*messages.DescribeClusterMirrorsResponse)
 	f.withMirrors(func(all []mirror.Description) {
+		all = f.describable(from, all)
 		for _, name := range once(r.MirrorNames, itself) {
+			if !f.mayDescribeMirror(from, name) {
+				out := messages.NewDescribeClusterMirrorsResponseMirror()
+				out.MirrorName, out.ErrorCode = name, int16(perr.ClusterMirrorAuthorizationFailed)
+				out.ErrorMessage = text(perr.ClusterMirrorAuthorizationFailed.Message())
+				resp.Mirrors = append(resp.Mirrors, out)
+				continue
+			}
 			if !slices.ContainsFunc(all, func(d mirror.Description) bool { return string(d.Mirror) == name }) {
 				out := messages.NewDescribeClusterMirrorsResponseMirror()
 				out.MirrorName, out.ErrorCode = name, int16(perr.UnknownClusterMirror)
@@ -26,14 +35,16 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 		}
 		for _, d := range all {
 			if len(r.MirrorNames) == 0 || slices.Contains(r.MirrorNames, string(d.Mirror)) {
-				resp.Mirrors = append(resp.Mirrors, f.describeMirror(d))
+				out := f.describeMirror(d)
+				out.AuthorizedOperations = f.operations(from, access.ClusterMirror, out.MirrorName, r.IncludeAuthorizedOperations)
+				resp.Mirrors = append(resp.Mirrors, out)
 			}
 		}
 		if r.ClusterId != nil {
 			resp.LookupResults = lookUpEpochs(all, core.ClusterID(*r.ClusterId), r.LastMirrorEpochLookups)
 		}
 		f.withLedger(func(ledger registration.Description) {
-			resp.Sources = f.describeSources(ledger)
+			resp.Sources = f.sourcesFor(from, f.describeSources(ledger))
 			slot.Reply(resp)
 		})
 	})

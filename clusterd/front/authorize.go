@@ -1,9 +1,16 @@
 package front
 
-import "lockstep/actors/core/access"
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core"
+	"lockstep/actors/core/access"
+	"lockstep/actors/core/image"
+	"lockstep/protocol/perr"
+)
 
 // may asks the authorizer, which judges by the broker's own image: an ACL counts on a broker once it has heard of it, as in
-// a KRaft Kafka. It is called for every partition of a produce, so it allocates nothing.
+// a KRaft Kafka. It is called for every topic of a produce, so it allocates nothing.
 func (f *Front) may(from Client, op access.Operation, t access.ResourceType, name string) bool {
 	if !f.access.On {
 		return true
@@ -14,4 +21,47 @@ func (f *Front) may(from Client, op access.Operation, t access.ResourceType, nam
 // mayCluster is may for the cluster itself.
 func (f *Front) mayCluster(from Client, op access.Operation) bool {
 	return f.may(from, op, access.Cluster, access.ClusterName)
+}
+
+// mayAny is may for some resource of a type, whichever it is.
+func (f *Front) mayAny(from Client, op access.Operation, t access.ResourceType) bool {
+	if !f.access.On {
+		return true
+	}
+	return f.image().ACLs.AllowedByType(f.access, from.Principal, from.Host, op, t)
+}
+
+// topicFor is findTopic for somebody who wants to do op. Whoever may not is told so of a name whether there is such a topic or
+// not (compat-S08). Of an id everybody may learn whether it is known, as in Kafka: nobody guesses one.
+func (f *Front) topicFor(from Client, op access.Operation, img *image.Image, name string, id core.TopicID, byID bool) (*image.Topic, perr.Code) {
+	t, code := findTopic(img, name, id, byID)
+	if byID {
+		if code != perr.None {
+			return nil, code
+		}
+		name = t.Name
+	}
+	if !f.may(from, op, access.Topic, name) {
+		return nil, perr.TopicAuthorizationFailed
+	}
+	return t, code
+}
+
+// mayConfigure judges what is about the settings of a resource: those of brokers belong to the cluster.
+func (f *Front) mayConfigure(from Client, op access.Operation, kind kmsg.ConfigResourceType, name string) (perr.Code, string) {
+	may, denied := true, perr.ClusterAuthorizationFailed
+	switch kind {
+	case kmsg.ConfigResourceTypeTopic:
+		may, denied = f.may(from, op, access.Topic, name), perr.TopicAuthorizationFailed
+	case kmsg.ConfigResourceTypeGroupConfig:
+		may, denied = f.may(from, op, access.Group, name), perr.GroupAuthorizationFailed
+	case clusterMirror:
+		may, denied = f.may(from, op, access.ClusterMirror, name), perr.ClusterMirrorAuthorizationFailed
+	default:
+		may = f.mayCluster(from, op)
+	}
+	if may {
+		return perr.None, ""
+	}
+	return denied, denied.Message()
 }

@@ -6,6 +6,7 @@ import (
 
 	"lockstep/actors/broker"
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/partition"
 	"lockstep/journal"
@@ -40,7 +41,7 @@ func (a *answer) compose() {
 		at.PartitionIndex = reading.asked.Partition
 		at.HighWatermark, at.LastStableOffset, at.LogStartOffset, at.PreferredReadReplica = -1, -1, -1, -1
 		at.Records = []byte{} // never null (compat-F16)
-		if topic, unknown := findTopic(a.img, reading.topic, reading.id, r.Version >= 13); unknown != perr.None {
+		if topic, unknown := a.front.topicFor(a.from, access.Read, a.img, reading.topic, reading.id, r.Version >= 13); unknown != perr.None {
 			a.refuse(&at, unknown)
 		} else {
 			a.partition(place(i), topic, &reading.asked, &at)
@@ -76,7 +77,7 @@ func (a *answer) settle() {
 		for i, r := range a.readings {
 			r.told = a.results[i].told
 		}
-		a.resp.SessionId = a.front.sessions.open(newFetchSession(a.req.Version >= 13, a.readings))
+		a.resp.SessionId = a.front.sessions.open(newFetchSession(a.req.Version >= 13, a.from.Principal, a.readings))
 	}
 }
 

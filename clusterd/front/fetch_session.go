@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/protocol/messages"
 	"lockstep/protocol/perr"
 )
@@ -45,8 +46,9 @@ func readingsOf(r *messages.FetchRequest) (list []*reading) {
 // fetchSession is what a client reads from this broker, kept so that a fetch names only what changed, and is answered
 // with only what changed (KIP-227). A session is its client's wherever that connects from; it is no connection's.
 type fetchSession struct {
-	id   int32
-	byID bool // topics are named by id
+	id    int32
+	byID  bool             // topics are named by id
+	owner access.Principal // nobody else continues or ends it, or learns what it reads
 
 	mu       sync.Mutex // held before that of the cache
 	epoch    int32      // of the next request
@@ -54,8 +56,8 @@ type fetchSession struct {
 	index    map[readingKey]*reading
 }
 
-func newFetchSession(byID bool, list []*reading) *fetchSession {
-	s := &fetchSession{byID: byID, epoch: 1, index: make(map[readingKey]*reading, len(list))}
+func newFetchSession(byID bool, owner access.Principal, list []*reading) *fetchSession {
+	s := &fetchSession{byID: byID, owner: owner, epoch: 1, index: make(map[readingKey]*reading, len(list))}
 	for _, r := range list {
 		if s.index[r.key()] == nil {
 			s.index[r.key()] = r
@@ -152,13 +154,13 @@ func (q *fetch) begin() perr.Code {
 	r := q.req
 	if r.Version < 7 || q.mirror != nil || r.SessionEpoch == 0 || r.SessionEpoch == -1 {
 		if r.Version >= 7 && r.SessionId != 0 {
-			q.front.sessions.end(r.SessionId)
+			q.front.sessions.endOf(r.SessionId, q.from.Principal)
 		}
 		q.readings = readingsOf(r)
 		return perr.None
 	}
 	s := q.front.sessions.find(r.SessionId)
-	if s == nil {
+	if s == nil || s.owner != q.from.Principal {
 		return perr.FetchSessionIdNotFound
 	}
 	s.mu.Lock()

@@ -253,7 +253,7 @@ func TestWhoMakesRoom(t *testing.T) {
 	c := newFetchSessions(2)
 	c.now = func() time.Time { return now }
 	open := func(n int) *fetchSession {
-		s := newFetchSession(true, nil)
+		s := newFetchSession(true, "", nil)
 		s.readings = make([]*reading, n)
 		c.open(s)
 		return s
@@ -292,7 +292,7 @@ func TestWhoMakesRoom(t *testing.T) {
 	}
 	wide := newFetchSessions(math.MaxInt32)
 	for range 20 {
-		s := newFetchSession(true, nil)
+		s := newFetchSession(true, "", nil)
 		s.readings = make([]*reading, sessionPartitions)
 		wide.use(s, len(s.readings))
 		if wide.open(s) != 0 {
@@ -302,7 +302,7 @@ func TestWhoMakesRoom(t *testing.T) {
 	if n := wide.counts(); n.Partitions > cachePartitions || n.Sessions != cachePartitions/sessionPartitions {
 		t.Errorf("%+v", n)
 	}
-	if none := newFetchSessions(0); none.open(newFetchSession(true, []*reading{{}})) != 0 {
+	if none := newFetchSessions(0); none.open(newFetchSession(true, "", []*reading{{}})) != 0 {
 		t.Error("no slots, and a session")
 	}
 }

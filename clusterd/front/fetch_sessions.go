@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"lockstep/actors/core/access"
 )
 
 // fetchSessions are the sessions of one broker. A client may leave them behind without a word, and some open one with
@@ -122,6 +124,13 @@ func (c *fetchSessions) use(s *fetchSession, partitions int) bool {
 	h.in = &c.used
 	h.at = c.used.PushBack(h)
 	return true
+}
+
+// endOf is end for a client, which may name anybody's session.
+func (c *fetchSessions) endOf(id int32, owner access.Principal) {
+	if s := c.find(id); s != nil && s.owner == owner {
+		c.end(id)
+	}
 }
 
 // end forgets a session, if there is one of the id.

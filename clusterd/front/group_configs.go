@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/protocol/perr"
@@ -21,10 +22,10 @@ var groupSettings = map[string]string{
 
 // withGroups asks for the settings of the groups among the resources, and then calls f, which may run on a shard's
 // goroutine. A group whose shard failed is not in the map.
-func (f *Front) withGroups(resources []kmsg.DescribeConfigsRequestResource, answer func(map[string]group.Configured)) {
+func (f *Front) withGroups(from Client, resources []kmsg.DescribeConfigsRequestResource, answer func(map[string]group.Configured)) {
 	var names []string
 	for _, rr := range resources {
-		if rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName != "" {
+		if rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName != "" && f.may(from, access.DescribeConfigs, access.Group, rr.ResourceName) {
 			names = append(names, rr.ResourceName)
 		}
 	}

@@ -62,6 +62,12 @@ func (f *Front) takeReports(r *messages.FetchRequest, from Client) *mirrorFetch 
 	return m
 }
 
+// reportsFloors tells a fetch that acks may hang on: whose it is must have the right to act for the cluster (F47).
+func reportsFloors(r *messages.FetchRequest) bool {
+	info := &r.MirrorReplicaInfo
+	return r.Version >= 20 && (len(info.Topics) > 0 || info.Floors != nil && len(info.Floors.Topics) > 0)
+}
+
 // standing judges a registration epoch. The image decides; an epoch that it does not have is looked up in
 // the ledger: known there, this broker will apply it soon (953); unknown there, it is void (952). Both end
 // the mirror's read above HW, neither its async reads (C1, C5).

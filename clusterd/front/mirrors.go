@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/shell"
 	"lockstep/protocol/perr"
@@ -32,6 +33,20 @@ func (f *Front) withMirrors(use func([]mirror.Description)) {
 			}
 		})
 	}
+}
+
+// describable are the mirrors that the asker may see.
+func (f *Front) describable(from Client, all []mirror.Description) (seen []mirror.Description) {
+	for _, d := range all {
+		if f.mayDescribeMirror(from, string(d.Mirror)) {
+			seen = append(seen, d)
+		}
+	}
+	return seen
+}
+
+func (f *Front) mayDescribeMirror(from Client, name string) bool {
+	return f.may(from, access.Describe, access.ClusterMirror, name)
 }
 
 // withMirror calls use with one mirror, ok false if this cluster has none of that name.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/registration"
 	"lockstep/protocol/messages"
 )
@@ -64,6 +65,26 @@ func (f *Front) describeSources(d registration.Description) []messages.DescribeC
 		return cmp.Or(cmp.Compare(a.TopicName, b.TopicName), slices.Compare(a.TopicId[:], b.TopicId[:]))
 	})
 	return list
+}
+
+// sourcesFor leaves what the asker may see: of each topic the mirrors that they may describe, and the topics that have one, or
+// that they may describe themselves.
+func (f *Front) sourcesFor(from Client, all []messages.DescribeClusterMirrorsResponseSourceTopic) []messages.DescribeClusterMirrorsResponseSourceTopic {
+	if !f.access.On {
+		return all
+	}
+	for i := range all {
+		t := &all[i]
+		t.Registrations = slices.DeleteFunc(t.Registrations, func(r messages.DescribeClusterMirrorsResponseRegistration) bool {
+			return !f.mayDescribeMirror(from, r.MirrorName)
+		})
+		if t.SuccessorMirror != "" && !f.mayDescribeMirror(from, t.SuccessorMirror) {
+			t.SuccessorCluster, t.SuccessorMirror, t.Text = "", "", ""
+		}
+	}
+	return slices.DeleteFunc(all, func(t messages.DescribeClusterMirrorsResponseSourceTopic) bool {
+		return len(t.Registrations) == 0 && t.SuccessorMirror == "" && !f.may(from, access.Describe, access.Topic, t.TopicName)
+	})
 }
 
 // gateAge is what the leaders of a topic know of one mirror, over all its partitions.
