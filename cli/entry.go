@@ -141,6 +141,8 @@ func readable(v any) string {
 		return x.String()
 	case core.Incarnation:
 		return x.String()
+	case core.Secret:
+		return x.String()
 	case []byte:
 		return fmt.Sprintf("%d bytes", len(x))
 	}

@@ -50,6 +50,7 @@
 //	DescribeClientQuotas        48  0-1       kmsg   48_describe_client_quotas.go
 //	AlterClientQuotas           49  0-1       kmsg   49_alter_client_quotas.go
 //	DescribeUserScramCredentials  50  0-0       kmsg   50_describe_user_scram_credentials.go
+//	AlterUserScramCredentials   51  0-0       kmsg   51_alter_user_scram_credentials.go
 //	DescribeQuorum              55  0-2       kmsg   55_describe_quorum.go
 //	UpdateFeatures              57  0-2       kmsg   57_update_features.go
 //	DescribeCluster             60  0-2       kmsg   60_describe_cluster.go

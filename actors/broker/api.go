@@ -129,6 +129,21 @@ func (c *Cluster) AlterQuotas(cmd controller.AlterQuotas, reply func(any)) {
 	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
 }
 
+// CreateACLs is answered with controller.ACLsCreated. Ref is filled in.
+func (c *Cluster) CreateACLs(cmd controller.CreateACLs, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// DeleteACLs is answered with controller.ACLsDeleted. Ref is filled in.
+func (c *Cluster) DeleteACLs(cmd controller.DeleteACLs, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
+// AlterCredentials is answered with controller.CredentialsAnswered. Ref is filled in.
+func (c *Cluster) AlterCredentials(cmd controller.AlterCredentials, reply func(any)) {
+	c.controller.Ask(func(ref core.RequestID) controller.Command { cmd.Ref = ref; return cmd }, reply)
+}
+
 // CreateTopic is answered with controller.CreatedTopic. Ref and, when zero, Fresh are filled in.
 func (c *Cluster) CreateTopic(cmd controller.CreateTopic, reply func(any)) {
 	if cmd.Fresh.IsZero() {

@@ -77,7 +77,8 @@ func (c *Cluster) performController(f controller.Effect) {
 		}
 	case controller.HandOver:
 		c.handOver(e)
-	case controller.ReassignmentsAnswered, controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.QuotasAnswered, controller.ProducerIDs:
+	case controller.ReassignmentsAnswered, controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.QuotasAnswered, controller.ProducerIDs,
+		controller.ACLsCreated, controller.ACLsDeleted, controller.CredentialsAnswered:
 		panic(fmt.Sprintf("broker: %T is routed by the shell", f))
 	default:
 		panic(fmt.Sprintf("broker: unknown controller effect %T", f))

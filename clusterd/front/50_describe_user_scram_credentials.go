@@ -1,29 +1,78 @@
 package front
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/access"
+	"lockstep/actors/core/image"
+	"lockstep/clusterd/security"
 	"lockstep/protocol/perr"
 )
 
-// DescribeUserScramCredentials v0: without SASL no user has any, as in a Kafka where nobody was given one.
-// kafka-configs.sh asks when it describes users, also those that only have quotas.
+// DescribeUserScramCredentials v0: which credentials users have, and with how many iterations; nothing else of them ever
+// leaves. No users asks for all who have any.
 
-func (f *Front) describeUserScramCredentials(r *kmsg.DescribeUserSCRAMCredentialsRequest, _ Client, slot *Slot) {
+func (f *Front) describeUserScramCredentials(r *kmsg.DescribeUserSCRAMCredentialsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.DescribeUserSCRAMCredentialsResponse)
-	at := map[string]int{}
-	for _, u := range r.Users {
-		if i, again := at[u.Name]; again {
-			resp.Results[i].ErrorCode, resp.Results[i].ErrorMessage = int16(perr.DuplicateResource), text(fmt.Sprintf("user %s is named twice", u.Name))
-			continue
-		}
-		at[u.Name] = len(resp.Results)
-		out := kmsg.NewDescribeUserSCRAMCredentialsResponseResult()
-		out.User, out.ErrorCode = u.Name, int16(perr.ResourceNotFound)
-		out.ErrorMessage = text(fmt.Sprintf("user %s has no SCRAM credential; this cluster authenticates nobody", u.Name))
-		resp.Results = append(resp.Results, out)
+	if !f.mayCluster(from, access.Describe) {
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		slot.Reply(resp)
+		return
 	}
-	slot.Reply(resp)
+	slot.Turn(func() (kmsg.Response, bool) {
+		img := f.image()
+		if len(r.Users) == 0 {
+			resp.Results = allWithCredentials(img)
+			return resp, true
+		}
+		at := map[string]int{}
+		for _, u := range r.Users {
+			if i, again := at[u.Name]; again {
+				twice := &resp.Results[i]
+				twice.ErrorCode, twice.ErrorMessage, twice.CredentialInfos = int16(perr.DuplicateResource), text("the user is named twice"), nil
+				continue
+			}
+			at[u.Name] = len(resp.Results)
+			resp.Results = append(resp.Results, describedUser(img, u.Name))
+		}
+		return resp, true
+	})
+}
+
+func describedUser(img *image.Image, user string) kmsg.DescribeUserSCRAMCredentialsResponseResult {
+	out := kmsg.NewDescribeUserSCRAMCredentialsResponseResult()
+	out.User = user
+	for _, m := range access.Mechanisms() {
+		if c, has := img.Credentials[access.UserMechanism{User: user, Mechanism: m}]; has {
+			info := kmsg.NewDescribeUserSCRAMCredentialsResponseResultCredentialInfo()
+			info.Mechanism, info.Iterations = int8(m), c.Iterations
+			out.CredentialInfos = append(out.CredentialInfos, info)
+		}
+	}
+	if out.CredentialInfos == nil {
+		out.ErrorCode, out.ErrorMessage = int16(perr.ResourceNotFound), text(fmt.Sprintf("user %.100q has no SCRAM credential", user))
+	}
+	return out
+}
+
+func allWithCredentials(img *image.Image) (list []kmsg.DescribeUserSCRAMCredentialsResponseResult) {
+	seen := map[string]bool{}
+	for of := range img.Credentials {
+		if !seen[of.User] {
+			seen[of.User] = true
+			list = append(list, describedUser(img, of.User))
+		}
+	}
+	slices.SortFunc(list, func(a, b kmsg.DescribeUserSCRAMCredentialsResponseResult) int { return cmp.Compare(a.User, b.User) })
+	return list
+}
+
+// credential is what a user of this cluster authenticates with.
+func (f *Front) credential(mechanism, user string) (c security.Credential, ok bool) {
+	c.Salt, c.StoredKey, c.ServerKey, c.Iterations, ok = f.image().Credential(mechanism, user)
+	return c, ok
 }

@@ -58,6 +58,31 @@ var adminRules = []accessRule{
 			Ops: []kmsg.AlterClientQuotasRequestEntryOp{{Key: "producer_byte_rate", Value: 1}}}}
 		return r
 	}},
+	{key: messages.KeyDescribeAcls, needs: "DESCRIBE CLUSTER", denied: "-", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
+		r := kmsg.NewPtrDescribeACLsRequest()
+		r.ResourceType, r.ResourcePatternType, r.Operation, r.PermissionType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny, kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
+		return r
+	}},
+	{key: messages.KeyCreateAcls, needs: "ALTER CLUSTER", denied: "Results", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
+		r := kmsg.NewPtrCreateACLsRequest()
+		r.Creations = []kmsg.CreateACLsRequestCreation{{ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: secretTopic, ResourcePatternType: kmsg.ACLResourcePatternTypeLiteral,
+			Principal: string(stranger), Host: "*", Operation: kmsg.ACLOperationAll, PermissionType: kmsg.ACLPermissionTypeAllow}}
+		return r
+	}},
+	{key: messages.KeyDeleteAcls, needs: "ALTER CLUSTER", denied: "Results", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
+		r := kmsg.NewPtrDeleteACLsRequest()
+		r.Filters = []kmsg.DeleteACLsRequestFilter{{ResourceType: kmsg.ACLResourceTypeTopic, ResourceName: text(secretTopic), ResourcePatternType: kmsg.ACLResourcePatternTypeAny,
+			Operation: kmsg.ACLOperationAny, PermissionType: kmsg.ACLPermissionTypeAny}}
+		return r
+	}},
+	{key: messages.KeyDescribeUserScramCredentials, needs: "DESCRIBE CLUSTER", denied: "-", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
+		return kmsg.NewPtrDescribeUserSCRAMCredentialsRequest()
+	}},
+	{key: messages.KeyAlterUserScramCredentials, needs: "ALTER CLUSTER", denied: "Results", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
+		r := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
+		r.Upsertions = []kmsg.AlterUserSCRAMCredentialsRequestUpsertion{{Name: secretUser, Mechanism: 1, Iterations: 4097, Salt: []byte("salt"), SaltedPassword: []byte("mine")}}
+		return r
+	}},
 	{key: messages.KeyDescribeQuorum, needs: "DESCRIBE CLUSTER", denied: "-", code: perr.ClusterAuthorizationFailed, ask: func(core.TopicID, int16) kmsg.Request {
 		r := kmsg.NewPtrDescribeQuorumRequest()
 		r.Topics = []kmsg.DescribeQuorumRequestTopic{{Topic: metadataTopic, Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{}}}}

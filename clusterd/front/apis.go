@@ -83,6 +83,7 @@ func handlers() map[int16]func(*Front, kmsg.Request, Client, *Slot) {
 		messages.KeyDescribeClientQuotas:         handler((*Front).describeClientQuotas),
 		messages.KeyAlterClientQuotas:            handler((*Front).alterClientQuotas),
 		messages.KeyDescribeUserScramCredentials: handler((*Front).describeUserScramCredentials),
+		messages.KeyAlterUserScramCredentials:    handler((*Front).alterUserScramCredentials),
 		messages.KeyDescribeQuorum:               handler((*Front).describeQuorum),
 		messages.KeyUpdateFeatures:               handler((*Front).updateFeatures),
 		messages.KeyDescribeCluster:              handler((*Front).describeCluster),

@@ -54,7 +54,7 @@ type Config struct {
 	Settings map[string]string
 	// Access is what the operator gave the authorizer; the zero value is none.
 	Access access.Settings
-	// Scram finds credentials of SCRAM; nil: there are none.
+	// Scram finds credentials of SCRAM; nil: those of the cluster.
 	Scram func(mechanism, user string) (security.Credential, bool)
 	// Source asks the source cluster of a mirror; nil where this process makes no mirrors.
 	Source Source
@@ -110,6 +110,9 @@ func New(c Config) *Front {
 		log:      c.Log,
 		lines:    map[net.Listener]bool{},
 		conns:    map[*conn]bool{},
+	}
+	if f.scram == nil {
+		f.scram = f.credential
 	}
 	f.done = make(chan struct{})
 	f.quotas = newQuotas()

@@ -42,6 +42,7 @@ var entities = map[string]entity{
 	"mirrorTerm":        {"int64", "core.MirrorTerm"},
 	"mirrorSession":     {"int64", "core.MirrorSession"},
 	"incarnation":       {"uuid", "core.Incarnation"},
+	"secret":            {"bytes", "core.Secret"},
 }
 
 // plainEntities have a meaning in Kafka's schemas but no type of ours.

@@ -48,6 +48,7 @@ const (
 	KeyDescribeClientQuotas         int16 = 48
 	KeyAlterClientQuotas            int16 = 49
 	KeyDescribeUserScramCredentials int16 = 50
+	KeyAlterUserScramCredentials    int16 = 51
 	KeyDescribeQuorum               int16 = 55
 	KeyUpdateFeatures               int16 = 57
 	KeyDescribeCluster              int16 = 60
@@ -113,6 +114,7 @@ var apis = []API{
 	{Key: KeyDescribeClientQuotas, Name: "DescribeClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyAlterClientQuotas, Name: "AlterClientQuotas", Min: 0, Max: 1, ShownMin: 0, ShownMax: 1, Advertised: true, Own: false},
 	{Key: KeyDescribeUserScramCredentials, Name: "DescribeUserScramCredentials", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
+	{Key: KeyAlterUserScramCredentials, Name: "AlterUserScramCredentials", Min: 0, Max: 0, ShownMin: 0, ShownMax: 0, Advertised: true, Own: false},
 	{Key: KeyDescribeQuorum, Name: "DescribeQuorum", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyUpdateFeatures, Name: "UpdateFeatures", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},
 	{Key: KeyDescribeCluster, Name: "DescribeCluster", Min: 0, Max: 2, ShownMin: 0, ShownMax: 2, Advertised: true, Own: false},

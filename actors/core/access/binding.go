@@ -82,6 +82,20 @@ func (f Filter) Selects(b Binding) bool {
 		(f.Permission == AnyPermission || f.Permission == b.Permission)
 }
 
+// pattern is the one that the filter names, if it does.
+func (f Filter) pattern() (p Pattern, one bool) {
+	if f.Name == nil || f.Type == AnyType || f.Kind != Literal && f.Kind != Prefixed {
+		return Pattern{}, false
+	}
+	return Pattern{Type: f.Type, Name: *f.Name, Kind: f.Kind}, true
+}
+
+// Wide reports whether every binding must be looked at to answer the filter.
+func (f Filter) Wide() bool {
+	_, one := f.pattern()
+	return !one
+}
+
 func (f Filter) selectsName(p Pattern) bool {
 	if f.Kind != AnyPattern && f.Kind != MatchPattern && f.Kind != p.Kind {
 		return false

@@ -1,9 +1,14 @@
 package access
 
 import (
-	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
 	"fmt"
+	"hash"
 	"io"
+
+	"lockstep/actors/core"
 )
 
 // Mechanism is a SCRAM mechanism, by Kafka's code.
@@ -30,17 +35,8 @@ func (m Mechanism) String() string {
 	}
 }
 
-// Size is how many bytes a key of the mechanism has; 0 for a mechanism that does not exist.
-func (m Mechanism) Size() int {
-	switch m {
-	case ScramSHA256:
-		return 32
-	case ScramSHA512:
-		return 64
-	default:
-		return 0
-	}
-}
+// Known reports whether there is such a mechanism.
+func (m Mechanism) Known() bool { return m == ScramSHA256 || m == ScramSHA512 }
 
 // MinIterations and MaxIterations bound the iterations of a credential: fewer are too easy to guess, and clients refuse to
 // make more (Kafka's ScramMechanism and ScramFormatter).
@@ -56,25 +52,40 @@ type UserMechanism struct {
 }
 
 // Credential is what a cluster keeps of a password (RFC 5802): enough to check a client, and to be taken for the cluster by
-// one, but not the password. It prints as nothing of that.
+// one, but not the password.
 type Credential struct {
-	Salt       []byte
-	StoredKey  []byte
-	ServerKey  []byte
+	Salt       core.Secret
+	StoredKey  core.Secret
+	ServerKey  core.Secret
 	Iterations int32 // 0: there is none
 }
 
 // Equal reports whether two credentials are the same.
 func (c Credential) Equal(o Credential) bool {
-	return c.Iterations == o.Iterations && bytes.Equal(c.Salt, o.Salt) && bytes.Equal(c.StoredKey, o.StoredKey) && bytes.Equal(c.ServerKey, o.ServerKey)
+	return c.Iterations == o.Iterations && c.Salt.Equal(o.Salt) && c.StoredKey.Equal(o.StoredKey) && c.ServerKey.Equal(o.ServerKey)
 }
 
-// Format implements fmt.Formatter for every verb, so that keys get into no log by accident.
-func (c Credential) Format(f fmt.State, _ rune) {
-	io.WriteString(f, c.hidden())
+// Salted makes a credential of a password that the client has salted already, as Kafka's tools do. m must be one of
+// Mechanisms.
+func (m Mechanism) Salted(password, salt []byte, iterations int32) Credential {
+	stored := m.hash()
+	stored.Write(m.sign(password, "Client Key"))
+	return Credential{Salt: salt, StoredKey: stored.Sum(nil), ServerKey: m.sign(password, "Server Key"), Iterations: iterations}
 }
 
-// MarshalText implements encoding.TextMarshaler, for loggers that write JSON.
-func (c Credential) MarshalText() ([]byte, error) { return []byte(c.hidden()), nil }
+func (m Mechanism) sign(key []byte, text string) []byte {
+	mac := hmac.New(m.hash, key)
+	io.WriteString(mac, text)
+	return mac.Sum(nil)
+}
 
-func (c Credential) hidden() string { return fmt.Sprintf("[hidden, %d iterations]", c.Iterations) }
+func (m Mechanism) hash() hash.Hash {
+	switch m {
+	case ScramSHA256:
+		return sha256.New()
+	case ScramSHA512:
+		return sha512.New()
+	default:
+		panic("access: no hash of " + m.String())
+	}
+}

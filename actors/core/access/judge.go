@@ -1,6 +1,9 @@
 package access
 
-import "net/netip"
+import (
+	"net/netip"
+	"sort"
+)
 
 // Allowed judges one operation as Kafka's StandardAuthorizer does: super users may do everything; a denial that applies wins
 // over whatever allows; and a resource that some ACL speaks of is closed to whom none allows. It allocates nothing.
@@ -32,18 +35,32 @@ type verdict struct {
 }
 
 func (v *verdict) hear(list []rule) {
-	for i := range list {
+	v.spoken = v.spoken || len(list) > 0
+	v.take(list, v.who)
+	v.take(list, Everybody)
+}
+
+func (v *verdict) take(list []rule, who Principal) {
+	for i, list := 0, of(list, who); i < len(list) && !v.denied; i++ {
 		b := &list[i]
-		v.spoken = true
-		if !b.about(v.who, v.host) || !b.covers(v.op) {
-			continue
-		}
-		if b.Permission == Deny {
+		switch {
+		case !b.from(v.host) || !b.covers(v.op):
+		case b.Permission == Deny:
 			v.denied = true
-			return
+		default:
+			v.allowed = true
 		}
-		v.allowed = true
 	}
+}
+
+// of are the rules for one principal, by which the rules of a pattern are sorted: there may be one for each user.
+func of(list []rule, who Principal) []rule {
+	from := sort.Search(len(list), func(i int) bool { return list[i].Principal >= who })
+	to := from
+	for to < len(list) && list[to].Principal == who {
+		to++
+	}
+	return list[from:to]
 }
 
 // AllowedByType reports whether there is any resource of a type with which the asker may do op, existing or not, as Kafka's
@@ -56,9 +73,11 @@ func (r Rules) AllowedByType(s Settings, who Principal, host string, op Operatio
 		return true
 	}
 	says := func(list []rule, p Permission) bool {
-		for i := range list {
-			if b := &list[i]; b.Permission == p && (b.Operation == op || b.Operation == All) && b.about(who, host) {
-				return true
+		for _, who := range [...]Principal{who, Everybody} {
+			for _, b := range of(list, who) {
+				if b.Permission == p && (b.Operation == op || b.Operation == All) && b.from(host) {
+					return true
+				}
 			}
 		}
 		return false
@@ -79,7 +98,7 @@ func (r Rules) AllowedByType(s Settings, who Principal, host string, op Operatio
 		}
 		return false
 	}
-	for at, list := range r.literal {
+	for at, list := range r.literal { // Wildcard says nothing by now
 		if at.kind == t && says(list, Allow) && !says(list, Deny) && !denied(at.name) {
 			return true
 		}
@@ -92,10 +111,8 @@ func (r Rules) AllowedByType(s Settings, who Principal, host string, op Operatio
 	return false
 }
 
-// about reports whether the entry speaks of this asker.
-func (r *rule) about(who Principal, host string) bool {
-	return (r.Principal == who || r.Principal == Everybody) && (r.host == host || r.host == Wildcard)
-}
+// from reports whether the entry speaks of who asks from there.
+func (r *rule) from(host string) bool { return r.host == host || r.host == Wildcard }
 
 // canonicalHost is an address as a connection shows its own: Kafka's tools write IPv6 without leaving out zeros.
 func canonicalHost(host string) string {

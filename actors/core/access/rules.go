@@ -52,7 +52,7 @@ func (r Rules) Changed(added, removed []Binding) Rules {
 	for _, b := range removed {
 		c.remove(b)
 	}
-	for _, b := range added {
+	for _, b := range slices.SortedFunc(slices.Values(added), Compare) { // each behind the one before, in a list that grows
 		c.add(b)
 	}
 	c.settle()
@@ -148,8 +148,17 @@ func (r Rules) Each(do func(Binding) bool) {
 	}
 }
 
-// Selected are the bindings that a filter selects, in the order of Compare.
+// Selected are the bindings that a filter selects, in the order of Compare. One that names a pattern is answered without
+// looking at others.
 func (r Rules) Selected(f Filter) (list []Binding) {
+	if p, one := f.pattern(); one {
+		for _, b := range r.of(p) {
+			if f.Selects(b.Binding) {
+				list = append(list, b.Binding)
+			}
+		}
+		return list
+	}
 	r.Each(func(b Binding) bool {
 		if f.Selects(b) {
 			list = append(list, b)

@@ -53,6 +53,10 @@ func apply(s *State, ev Event) {
 		s.setReassignment(ev.Reassignment)
 	case QuotaAltered:
 		s.setQuota(ev.Quota)
+	case ACLsAltered:
+		s.acls = s.acls.Changed(bindings(ev.Added), bindings(ev.Removed))
+	case CredentialAltered:
+		s.setCredential(ev.Credential)
 	case ProducerIDsAllocated:
 		s.prefix, s.nextID = ev.Prefix, ev.Next
 	default:

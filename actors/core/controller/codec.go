@@ -1,10 +1,12 @@
 package controller
 
+import "lockstep/actors/core/access"
+
 func (s *State) snapshot() []byte {
 	out := Snapshot{
 		Cluster: s.cluster, Incarnation: s.incarnation, Defaults: s.defaults,
 		Placed: s.placed, Prefix: s.prefix, Next: s.nextID, Features: s.features, Quotas: s.quotasInOrder(), Reassignments: s.movingInOrder(),
-		BrokerSettings: s.brokerSetsInOrder(),
+		BrokerSettings: s.brokerSetsInOrder(), ACLs: aclRecords(s.acls.Selected(access.Everything())), Credentials: s.credentialsInOrder(),
 	}
 	for _, id := range s.brokerIDs() {
 		out.Brokers = append(out.Brokers, s.brokers[id])
@@ -34,6 +36,10 @@ func restore(_ string, b []byte) (*State, error) {
 	}
 	for _, q := range in.Quotas {
 		s.setQuota(q)
+	}
+	s.acls = access.NewRules(bindings(in.ACLs))
+	for _, c := range in.Credentials {
+		s.setCredential(c)
 	}
 	for _, r := range in.BrokerSettings {
 		s.setBroker(r)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 )
 
@@ -161,6 +162,35 @@ type QuotaLimit struct {
 	Remove bool
 }
 
+// CreateACLs adds bindings, each by itself; one that is there already is success. Answered with ACLsCreated.
+type CreateACLs struct {
+	Ref      core.RequestID
+	Bindings []access.Binding
+}
+
+// DeleteACLs removes the bindings that filters select. Answered with ACLsDeleted.
+type DeleteACLs struct {
+	Ref     core.RequestID
+	Filters []access.Filter
+}
+
+// AlterCredentials changes SCRAM credentials of users, each user by itself and all of a user or none. Answered with
+// CredentialsAnswered.
+type AlterCredentials struct {
+	Ref     core.RequestID
+	Changes []CredentialChange
+}
+
+// CredentialChange sets a credential, or removes it.
+type CredentialChange struct {
+	Of         access.UserMechanism
+	Credential access.Credential
+	Remove     bool
+}
+
+func (CreateACLs) isCommand()          {}
+func (DeleteACLs) isCommand()          {}
+func (AlterCredentials) isCommand()    {}
 func (AlterQuotas) isCommand()         {}
 func (CreatePartitions) isCommand()    {}
 func (AcceptLoss) isCommand()          {}

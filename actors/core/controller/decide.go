@@ -43,6 +43,12 @@ func decide(s *State, _ core.Now, cmd Command) outcome {
 		return s.finishReassignment(c)
 	case AlterQuotas:
 		return s.alterQuotas(c)
+	case CreateACLs:
+		return s.createACLs(c)
+	case DeleteACLs:
+		return s.deleteACLs(c)
+	case AlterCredentials:
+		return s.alterCredentials(c)
 	case AllocateProducerIDs:
 		return s.allocateProducerIDs(c)
 	default:

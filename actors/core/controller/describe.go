@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 )
 
@@ -23,6 +24,12 @@ func (s *State) Facts() []image.Fact {
 	}
 	for _, r := range s.brokerSetsInOrder() {
 		facts = append(facts, settingsFact(r))
+	}
+	if all := s.acls.Selected(access.Everything()); len(all) > 0 {
+		facts = append(facts, image.ACLsChanged{Added: all})
+	}
+	for _, c := range s.credentialsInOrder() {
+		facts = append(facts, credentialFact(c))
 	}
 	return append(facts, s.featureFact())
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/protocol/perr"
 )
@@ -69,6 +70,44 @@ type QuotaResult struct {
 	Text string
 }
 
+// ACLsCreated answers CreateACLs, binding by binding.
+type ACLsCreated struct {
+	Ref     core.RequestID
+	Results []ACLResult
+}
+
+// ACLResult is what became of one binding. Code 0: it is there.
+type ACLResult struct {
+	Code perr.Code
+	Text string
+}
+
+// ACLsDeleted answers DeleteACLs, filter by filter.
+type ACLsDeleted struct {
+	Ref     core.RequestID
+	Results []ACLsMatched
+}
+
+// ACLsMatched are the bindings that a filter selected, which are gone. One that several filters selected is of each.
+type ACLsMatched struct {
+	Code    perr.Code
+	Text    string
+	Removed []access.Binding
+}
+
+// CredentialsAnswered answers AlterCredentials, user by user in the order in which they were named first.
+type CredentialsAnswered struct {
+	Ref     core.RequestID
+	Results []CredentialResult
+}
+
+// CredentialResult is what became of all changes of one user. Code 0 is success.
+type CredentialResult struct {
+	User string
+	Code perr.Code
+	Text string
+}
+
 // ReassignmentsAnswered answers AlterReassignments, entry by entry.
 type ReassignmentsAnswered struct {
 	Ref     core.RequestID
@@ -110,6 +149,9 @@ func (e ProducerIDs) ReplyTo() core.RequestID           { return e.Ref }
 func (e FeaturesAnswered) ReplyTo() core.RequestID      { return e.Ref }
 func (e ReassignmentsAnswered) ReplyTo() core.RequestID { return e.Ref }
 func (e QuotasAnswered) ReplyTo() core.RequestID        { return e.Ref }
+func (e ACLsCreated) ReplyTo() core.RequestID           { return e.Ref }
+func (e ACLsDeleted) ReplyTo() core.RequestID           { return e.Ref }
+func (e CredentialsAnswered) ReplyTo() core.RequestID   { return e.Ref }
 
 func (Publish) isEffect()               {}
 func (Done) isEffect()                  {}
@@ -120,5 +162,8 @@ func (FeaturesAnswered) isEffect()      {}
 func (ReassignmentsAnswered) isEffect() {}
 func (HandOver) isEffect()              {}
 func (QuotasAnswered) isEffect()        {}
+func (ACLsCreated) isEffect()           {}
+func (ACLsDeleted) isEffect()           {}
+func (CredentialsAnswered) isEffect()   {}
 func (ISRRefused) isEffect()            {}
 func (DropReplica) isEffect()           {}

@@ -953,6 +953,179 @@ func (m *BrokerConfigured) readFrom(r *wire.Reader, version int16, flexible bool
 	}
 }
 
+// ACLRecord is one ACL.
+type ACLRecord struct {
+	// Kafka's code of what it is about.
+	ResourceType int8
+	// The resource, what its name begins with, or * for all.
+	ResourceName string
+	// 3: the name is literal, 4: names begin with it.
+	PatternType int8
+	// Whom it speaks of: type:name, User:* for everybody.
+	Principal string
+	// From which address, * for all.
+	Host string
+	// Kafka's code of what is done.
+	Operation int8
+	// 2: denied, 3: allowed.
+	PermissionType int8
+}
+
+// Default sets every field to its default.
+func (m *ACLRecord) Default() {
+	*m = ACLRecord{}
+}
+
+func (m *ACLRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendInt8(b, m.ResourceType)
+	b = wire.AppendString(b, m.ResourceName, flexible)
+	b = wire.AppendInt8(b, m.PatternType)
+	b = wire.AppendString(b, m.Principal, flexible)
+	b = wire.AppendString(b, m.Host, flexible)
+	b = wire.AppendInt8(b, m.Operation)
+	b = wire.AppendInt8(b, m.PermissionType)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ACLRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.ResourceType = r.Int8()
+	m.ResourceName = r.String(flexible)
+	m.PatternType = r.Int8()
+	m.Principal = r.String(flexible)
+	m.Host = r.String(flexible)
+	m.Operation = r.Int8()
+	m.PermissionType = r.Int8()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// ACLsAltered says that an operator added or removed ACLs.
+type ACLsAltered struct {
+	// Those that are there now.
+	Added []ACLRecord
+	// Those that are not there any more.
+	Removed []ACLRecord
+}
+
+// Default sets every field to its default.
+func (m *ACLsAltered) Default() {
+	*m = ACLsAltered{}
+}
+
+func (m *ACLsAltered) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendArrayLen(b, len(m.Added), flexible)
+	for i := range m.Added {
+		b = m.Added[i].appendTo(b, version, flexible)
+	}
+	b = wire.AppendArrayLen(b, len(m.Removed), flexible)
+	for i := range m.Removed {
+		b = m.Removed[i].appendTo(b, version, flexible)
+	}
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *ACLsAltered) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	if n := r.ArrayLen(flexible, 8); n > 0 {
+		m.Added = make([]ACLRecord, n)
+		for i := range m.Added {
+			m.Added[i].readFrom(r, version, flexible)
+		}
+	}
+	if n := r.ArrayLen(flexible, 8); n > 0 {
+		m.Removed = make([]ACLRecord, n)
+		for i := range m.Removed {
+			m.Removed[i].readFrom(r, version, flexible)
+		}
+	}
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// CredentialRecord is the SCRAM credential of a user.
+type CredentialRecord struct {
+	// The user.
+	User string
+	// 1: SCRAM-SHA-256, 2: SCRAM-SHA-512.
+	Mechanism int8
+	// The salt.
+	Salt core.Secret
+	// Checks what a client shows.
+	StoredKey core.Secret
+	// Proves that the cluster knows the user.
+	ServerKey core.Secret
+	// How often the password was hashed; 0: the user has no such credential.
+	Iterations int32
+}
+
+// Default sets every field to its default.
+func (m *CredentialRecord) Default() {
+	*m = CredentialRecord{}
+}
+
+func (m *CredentialRecord) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = wire.AppendString(b, m.User, flexible)
+	b = wire.AppendInt8(b, m.Mechanism)
+	b = wire.AppendBytes(b, m.Salt, flexible)
+	b = wire.AppendBytes(b, m.StoredKey, flexible)
+	b = wire.AppendBytes(b, m.ServerKey, flexible)
+	b = wire.AppendInt32(b, m.Iterations)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *CredentialRecord) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.User = r.String(flexible)
+	m.Mechanism = r.Int8()
+	m.Salt = core.Secret(r.Bytes(flexible))
+	m.StoredKey = core.Secret(r.Bytes(flexible))
+	m.ServerKey = core.Secret(r.Bytes(flexible))
+	m.Iterations = r.Int32()
+	if flexible {
+		r.SkipTags()
+	}
+}
+
+// CredentialAltered says that an operator changed or removed a credential of a user.
+type CredentialAltered struct {
+	// As it is now.
+	Credential CredentialRecord
+}
+
+// Default sets every field to its default.
+func (m *CredentialAltered) Default() {
+	*m = CredentialAltered{}
+	m.Credential.Default()
+}
+
+func (m *CredentialAltered) appendTo(b []byte, version int16, flexible bool) []byte {
+	b = m.Credential.appendTo(b, version, flexible)
+	if flexible {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (m *CredentialAltered) readFrom(r *wire.Reader, version int16, flexible bool) {
+	m.Default()
+	m.Credential.readFrom(r, version, flexible)
+	if flexible {
+		r.SkipTags()
+	}
+}
+
 // Snapshot is all of the controller's hard state.
 type Snapshot struct {
 	// The cluster.
@@ -981,6 +1154,10 @@ type Snapshot struct {
 	Reassignments []ReassignmentRecord
 	// Of running brokers, by broker.
 	BrokerSettings []BrokerSettingsRecord
+	// By resource type, pattern type and name, principal, host, operation and permission.
+	ACLs []ACLRecord
+	// By user and mechanism.
+	Credentials []CredentialRecord
 }
 
 // Default sets every field to its default.
@@ -1030,6 +1207,18 @@ func (m *Snapshot) appendTo(b []byte, version int16, flexible bool) []byte {
 		b = wire.AppendArrayLen(b, len(m.BrokerSettings), flexible)
 		for i := range m.BrokerSettings {
 			b = m.BrokerSettings[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 5 {
+		b = wire.AppendArrayLen(b, len(m.ACLs), flexible)
+		for i := range m.ACLs {
+			b = m.ACLs[i].appendTo(b, version, flexible)
+		}
+	}
+	if version >= 5 {
+		b = wire.AppendArrayLen(b, len(m.Credentials), flexible)
+		for i := range m.Credentials {
+			b = m.Credentials[i].appendTo(b, version, flexible)
 		}
 	}
 	if flexible {
@@ -1096,6 +1285,22 @@ func (m *Snapshot) readFrom(r *wire.Reader, version int16, flexible bool) {
 			}
 		}
 	}
+	if version >= 5 {
+		if n := r.ArrayLen(flexible, 8); n > 0 {
+			m.ACLs = make([]ACLRecord, n)
+			for i := range m.ACLs {
+				m.ACLs[i].readFrom(r, version, flexible)
+			}
+		}
+	}
+	if version >= 5 {
+		if n := r.ArrayLen(flexible, 10); n > 0 {
+			m.Credentials = make([]CredentialRecord, n)
+			for i := range m.Credentials {
+				m.Credentials[i].readFrom(r, version, flexible)
+			}
+		}
+	}
 	if flexible {
 		r.SkipTags()
 	}
@@ -1137,6 +1342,12 @@ func (ReassignmentChanged) isDurable() {}
 func (BrokerConfigured) isEvent()   {}
 func (BrokerConfigured) isDurable() {}
 
+func (ACLsAltered) isEvent()   {}
+func (ACLsAltered) isDurable() {}
+
+func (CredentialAltered) isEvent()   {}
+func (CredentialAltered) isDurable() {}
+
 // EncodeEvent renders a durable event: int16 message id, int16 version, flexible body.
 func EncodeEvent(e DurableEvent) []byte {
 	switch e := e.(type) {
@@ -1164,6 +1375,10 @@ func EncodeEvent(e DurableEvent) []byte {
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 158), 0), 0, true)
 	case BrokerConfigured:
 		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 159), 0), 0, true)
+	case ACLsAltered:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 160), 0), 0, true)
+	case CredentialAltered:
+		return e.appendTo(wire.AppendInt16(wire.AppendInt16(nil, 161), 0), 0, true)
 	default:
 		panic(fmt.Sprintf("controller: %T is not a durable event of this machine", e))
 	}
@@ -1224,6 +1439,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 		var e BrokerConfigured
 		e.readFrom(&r, version, true)
 		out = e
+	case id == 160 && version >= 0 && version <= 0: // ACLsAltered
+		var e ACLsAltered
+		e.readFrom(&r, version, true)
+		out = e
+	case id == 161 && version >= 0 && version <= 0: // CredentialAltered
+		var e CredentialAltered
+		e.readFrom(&r, version, true)
+		out = e
 	default:
 		return nil, fmt.Errorf("controller: event id %d version %d is unknown to this program", id, version)
 	}
@@ -1235,14 +1458,14 @@ func DecodeEvent(b []byte) (DurableEvent, error) {
 
 // AppendTo appends the version and the fields of the snapshot.
 func (m *Snapshot) AppendTo(b []byte) []byte {
-	return m.appendTo(wire.AppendInt16(b, 4), 4, true)
+	return m.appendTo(wire.AppendInt16(b, 5), 5, true)
 }
 
 // ReadFrom reads what AppendTo wrote, all of b. An unknown version is an error.
 func (m *Snapshot) ReadFrom(b []byte) error {
 	r := wire.NewReader(b)
 	version := r.Int16()
-	if r.Err() == nil && (version < 0 || version > 4) {
+	if r.Err() == nil && (version < 0 || version > 5) {
 		return fmt.Errorf("controller: snapshot version %d is unknown to this program", version)
 	}
 	m.readFrom(&r, version, true)

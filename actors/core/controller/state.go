@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 )
 
@@ -19,14 +20,16 @@ type State struct {
 	brokers     map[core.ReplicaID]BrokerRecord
 	topics      map[core.TopicID]*topic
 	names       map[string]core.TopicID
-	deleted     map[core.TopicID]DeletedRecord          // topics whose logs may still lie on volumes
-	placed      int64                                   // partitions ever placed: where the next topic's leaders start
-	features    []FeatureRecord                         // changed by an operator, by name; others are at their highest level
-	quotas      map[image.QuotaEntity]QuotaRecord       // of clients
-	moving      map[core.PartitionID]ReassignmentRecord // partitions whose replicas change, or changed
-	brokerSets  map[core.ReplicaID]BrokerSettingsRecord // of running brokers; NoReplica: of all
-	prefix      int32                                   // upper 31 bits of producer ids; 0: none yet
-	nextID      int64                                   // next producer id counter
+	deleted     map[core.TopicID]DeletedRecord    // topics whose logs may still lie on volumes
+	placed      int64                             // partitions ever placed: where the next topic's leaders start
+	features    []FeatureRecord                   // changed by an operator, by name; others are at their highest level
+	quotas      map[image.QuotaEntity]QuotaRecord // of clients
+	acls        access.Rules
+	credentials map[access.UserMechanism]CredentialRecord // of users, for SCRAM
+	moving      map[core.PartitionID]ReassignmentRecord   // partitions whose replicas change, or changed
+	brokerSets  map[core.ReplicaID]BrokerSettingsRecord   // of running brokers; NoReplica: of all
+	prefix      int32                                     // upper 31 bits of producer ids; 0: none yet
+	nextID      int64                                     // next producer id counter
 }
 
 // topic owns its partitions slice; the records' own slices are never mutated.
@@ -46,7 +49,8 @@ func newState() *State {
 		moving:  map[core.PartitionID]ReassignmentRecord{},
 		quotas:  map[image.QuotaEntity]QuotaRecord{},
 
-		brokerSets: map[core.ReplicaID]BrokerSettingsRecord{},
+		credentials: map[access.UserMechanism]CredentialRecord{},
+		brokerSets:  map[core.ReplicaID]BrokerSettingsRecord{},
 	}
 }
 
