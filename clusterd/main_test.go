@@ -24,7 +24,7 @@ func TestBareClusterdIsServe(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
-		if ctx.Command() != "serve" || p.Serve.KafkaListen != "127.0.0.1:9092" || len(p.Serve.Dirs()) != 3 {
+		if ctx.Command() != "serve" || strings.Join(p.Serve.KafkaListen, " ") != "127.0.0.1:9092" || len(p.Serve.Dirs()) != 3 {
 			t.Fatalf("%v is %q: %+v", args, ctx.Command(), p.Serve)
 		}
 	}
@@ -58,10 +58,10 @@ func TestWrongStartsEndWithOneAndALine(t *testing.T) {
 		"an unknown setting":              {free("--set", "foo=1"), []string{"foo=1", "--set"}},
 		"a directory that cannot be made": {free("--data-dir", "/proc/x"), []string{"--data-dir /proc/x", "directory"}},
 		"a directory under a file":        {free("--data-dir", filepath.Join(file, "x")), []string{"--data-dir " + file, "another path"}},
-		"a taken Kafka port":              {free("--kafka-listen", taken.Addr().String()), []string{"--kafka-listen", taken.Addr().String(), "choose"}},
+		"a taken Kafka port":              {free("--kafka-listen", "OTHER://"+taken.Addr().String(), "--set", "listener.security.protocol.map=OTHER:PLAINTEXT"), []string{"--kafka-listen", taken.Addr().String(), "choose"}},
 		"a taken NATS port":               {free("--nats-listen", taken.Addr().String()), []string{"--nats-listen", taken.Addr().String(), "choose"}},
 		"a taken HTTP port":               {free("--http-listen", taken.Addr().String()), []string{"--http-listen", taken.Addr().String(), "choose"}},
-		"an address of another machine":   {free("--insecure-listen", "--kafka-listen", "192.0.2.1:9092"), []string{"--kafka-listen", "192.0.2.1:9092", "choose"}},
+		"an address of another machine":   {free("--insecure-listen", "--kafka-listen", "OTHER://192.0.2.1:9092", "--set", "listener.security.protocol.map=OTHER:PLAINTEXT"), []string{"--kafka-listen", "192.0.2.1:9092", "choose"}},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(c.args, &out, &errs); code != 1 {

@@ -32,7 +32,7 @@ type cluster struct {
 
 func startCluster(t *testing.T, id string, set map[string]string) *cluster {
 	t.Helper()
-	conf := config.Config{ClusterID: id, DataDir: []string{t.TempDir()}, Brokers: 3, KafkaListen: "127.0.0.1:0", NATSListen: "127.0.0.1:0",
+	conf := config.Config{ClusterID: id, DataDir: []string{t.TempDir()}, Brokers: 3, KafkaListen: []string{"127.0.0.1:0"}, NATSListen: "127.0.0.1:0",
 		HTTPListen: "127.0.0.1:0", Durability: "fsync", SegmentBytes: 16 << 20, Set: set}
 	if err := conf.Check(); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // cluster runs one in this process and returns its listeners.
 func cluster(t *testing.T) []string {
 	t.Helper()
-	c := config.Config{ClusterID: "dc1", DataDir: []string{t.TempDir()}, KafkaListen: "127.0.0.1:0", NATSListen: "127.0.0.1:0",
+	c := config.Config{ClusterID: "dc1", DataDir: []string{t.TempDir()}, KafkaListen: []string{"127.0.0.1:0"}, NATSListen: "127.0.0.1:0",
 		HTTPListen: "127.0.0.1:0", Durability: "os", SegmentBytes: 4 << 20}
 	if err := c.Check(); err != nil {
 		t.Fatal(err)

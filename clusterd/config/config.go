@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"lockstep/actors/core/controller"
+	"lockstep/protocol/properties"
 )
 
 // Config is one struct for all three sources. A flag beats the environment, which beats the file.
@@ -20,8 +21,8 @@ type Config struct {
 	ClusterID      string            `name:"cluster-id" help:"Name of this cluster, [A-Za-z0-9_-]{1,64}. Drawn and stored in the data directories when absent."`
 	DataDir        []string          `name:"data-dir" default:"./data" help:"Directory of one logical broker's volume; repeat it, or separate by commas, for each broker. A single one holds sub-directories for --brokers."`
 	Brokers        Count             `name:"brokers" help:"Logical brokers inside a single --data-dir, default 3."`
-	KafkaListen    string            `name:"kafka-listen" default:"127.0.0.1:9092" help:"Kafka listener of broker 1; the others take the next ports. Port 0 lets the system choose each."`
-	Advertise      string            `name:"advertise" help:"host or host:port that Kafka clients are told for broker 1; the others take the next ports."`
+	KafkaListen    []string          `name:"kafka-listen" default:"127.0.0.1:9092" placeholder:"[NAME://]HOST:PORT" help:"Kafka listener of broker 1, default 127.0.0.1:9092; the others take the next ports. Port 0 lets the system choose each. Repeat it for further listeners: the name is a protocol, PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL, or has one in the setting listener.security.protocol.map."`
+	Advertise      []string          `name:"advertise" placeholder:"[NAME://]HOST[:PORT]" help:"What Kafka clients are told for broker 1; the others take the next ports. Repeat it for further listeners, in their order or by their names."`
 	NATSListen     string            `name:"nats-listen" xor:"nats" help:"Listener of the embedded NATS server, default 127.0.0.1:4222."`
 	NATSURL        string            `name:"nats-url" xor:"nats" help:"Use this NATS instead of the embedded one."`
 	NATSAdvertise  string            `name:"nats-advertise" help:"NATS URL that mirrors of this cluster are told."`
@@ -115,32 +116,29 @@ func (c *Config) validateListeners() error {
 	if c.NATSURL == "" && c.NATSListen == "" {
 		c.NATSListen = "127.0.0.1:4222"
 	}
-	listeners := []struct{ flag, address string }{{"--kafka-listen", c.KafkaListen}, {"--nats-listen", c.NATSListen}, {"--http-listen", c.HTTPListen}}
+	kafka, err := c.Listeners()
+	if err != nil {
+		return err
+	}
+	for i, l := range kafka {
+		if err := c.refuse(l, c.KafkaListen[i]); err != nil {
+			return err
+		}
+		if unspecified(l.host) && l.told == "" {
+			return fmt.Errorf("--kafka-listen %q listens everywhere, but clients need one address: add --advertise host", c.KafkaListen[i])
+		}
+	}
+	listeners := []struct{ flag, address string }{{"--nats-listen", c.NATSListen}, {"--http-listen", c.HTTPListen}}
 	for _, l := range listeners {
 		if l.address == "" && l.flag == "--nats-listen" {
 			continue
 		}
-		host, port, err := splitPort(l.address)
+		host, _, err := splitPort(l.address)
 		if err != nil {
 			return fmt.Errorf("%s %q: %w; use host:port", l.flag, l.address, err)
 		}
-		if l.flag == "--kafka-listen" && port != 0 && port+c.brokers()-1 > 65535 {
-			return fmt.Errorf("--kafka-listen %q: %d brokers need ports up to %d; use a lower port", l.address, c.brokers(), port+c.brokers()-1)
-		}
 		if !c.InsecureListen && !loopback(host) {
 			return fmt.Errorf("%s %q would serve plaintext beyond this machine, without authentication: use a loopback address, or add --insecure-listen", l.flag, l.address)
-		}
-		if l.flag == "--kafka-listen" && unspecified(host) && c.Advertise == "" {
-			return fmt.Errorf("--kafka-listen %q listens everywhere, but clients need one address: add --advertise host", l.address)
-		}
-	}
-	if c.Advertise != "" {
-		host, port, err := splitPort(c.Advertise)
-		switch bare := err != nil; {
-		case bare && net.ParseIP(c.Advertise) == nil && !hostName.MatchString(c.Advertise), !bare && host == "":
-			return fmt.Errorf("--advertise %q: use host or host:port", c.Advertise)
-		case !bare && (port == 0 || port+c.brokers()-1 > 65535):
-			return fmt.Errorf("--advertise %q: %d brokers are told ports %d to %d; use 1 to 65535", c.Advertise, c.brokers(), port, port+c.brokers()-1)
 		}
 	}
 	return nil
@@ -174,19 +172,43 @@ func unspecified(host string) bool {
 const unclean = "unclean.leader.election.enable"
 
 func (c *Config) validateSettings() error {
+	listeners, err := c.Listeners()
+	if err != nil {
+		return err
+	}
 	for name, value := range c.Set {
-		setting, known := controller.FindSetting(name)
-		if !known {
-			return fmt.Errorf("setting %s=%s, from --set, LOCKSTEP_SET or %s, is unknown: %s", name, value, c.fileName(), nearest(name))
-		}
-		if name == unclean && value == "true" {
+		base, why := c.base(name, listeners)
+		setting, known := controller.FindSetting(base)
+		switch text := ""; {
+		case why != "":
+			return fmt.Errorf("setting %s, from --set, LOCKSTEP_SET or %s: %s", name, c.fileName(), why)
+		case !known:
+			return fmt.Errorf("setting %s, from --set, LOCKSTEP_SET or %s, is unknown: %s", legible(name, value), c.fileName(), nearest(name))
+		case name == unclean && value == "true":
 			return fmt.Errorf("setting %s=%s, from --set, LOCKSTEP_SET or %s, is not read at start: set it on topics, or for all brokers with kafka-configs --alter --entity-type brokers --entity-default", name, value, c.fileName())
+		default:
+			if text = setting.Check(value); text != "" {
+				return fmt.Errorf("setting from --set, LOCKSTEP_SET or %s: %s", c.fileName(), text)
+			}
 		}
-		if text := setting.Check(value); text != "" {
-			return fmt.Errorf("setting from --set, LOCKSTEP_SET or %s: %s", c.fileName(), text)
+	}
+	if delay, idle := c.Int("connection.failed.authentication.delay.ms", 100), c.Int("connections.max.idle.ms", 600_000); idle >= 0 && delay >= idle {
+		return fmt.Errorf("setting connection.failed.authentication.delay.ms=%d is not below connections.max.idle.ms=%d: lower it", delay, idle)
+	}
+	for _, l := range listeners {
+		if _, err := c.Policy(l, func(error) {}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// legible is a setting as errors show it: what may be a secret is left out.
+func legible(name, value string) string {
+	if properties.Secret(name) || strings.Contains(strings.ToLower(name), "jaas") || strings.Contains(name, "key") {
+		return name
+	}
+	return name + "=" + value
 }
 
 func (c *Config) fileName() string {
@@ -218,33 +240,6 @@ func (c *Config) Dirs() []string {
 		dirs[i] = filepath.Join(c.DataDir[0], "broker-"+strconv.Itoa(i+1))
 	}
 	return dirs
-}
-
-// KafkaAddress is where broker i (0-based) listens.
-func (c *Config) KafkaAddress(i int) string {
-	host, port, err := splitPort(c.KafkaListen)
-	if err != nil {
-		panic(err) // Check has seen it
-	}
-	if port != 0 {
-		port += i
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
-}
-
-// Advertised is what clients are told for broker i (0-based) that listens on port.
-func (c *Config) Advertised(i, port int) (string, int) {
-	if c.Advertise == "" {
-		host, _, err := splitPort(c.KafkaListen)
-		if err != nil {
-			panic(err) // Check has seen it
-		}
-		return host, port
-	}
-	if host, first, err := splitPort(c.Advertise); err == nil {
-		return host, first + i
-	}
-	return c.Advertise, port
 }
 
 // Int reads an integer setting, or def when the operator gave none.

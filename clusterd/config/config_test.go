@@ -38,8 +38,8 @@ func TestBareStartIsThreeBrokersUnderData(t *testing.T) {
 	if dirs := c.Dirs(); len(dirs) != 3 || dirs[2] != "data/broker-3" || c.Durability != "fsync" {
 		t.Fatalf("%v %s", dirs, c.Durability)
 	}
-	if a := c.KafkaAddress(2); a != "127.0.0.1:9094" {
-		t.Fatal(a)
+	if l, err := c.Listeners(); err != nil || len(l) != 1 || l[0].Address(2) != "127.0.0.1:9094" || l[0].Protocol != "PLAINTEXT" {
+		t.Fatal(l, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestErrorsNameFlagValueAndRemedy(t *testing.T) {
 		{[]string{"--config", "/does/not/exist"}, []string{"--config /does/not/exist", "no such file", "leave it out"}},
 		{[]string{"--config", t.TempDir()}, []string{"--config", "is a directory", "properties file"}},
 		{[]string{"--config", broken}, []string{"--config", "line 1", "cluster-idd", "--help"}},
-		{[]string{"--config", written("no key here")}, []string{"--config", "line 1", "no key here", "key=value"}},
+		{[]string{"--config", written("no key here")}, []string{"--config", "line 1", "key=value"}},
 		{[]string{"--config", written("\n\n" + strings.Repeat("x", 1<<20))}, []string{"--config", "after line 2", "too long"}},
 		{[]string{"--config", written("brokers=1\nbrokers=2\n")}, []string{"--config", "brokers twice"}},
 	} {
@@ -190,23 +190,6 @@ func TestAddressesOfNATSThatAreGood(t *testing.T) {
 	}
 	if _, err := load(t, "--nats-url", "nats://me:secret@a:4222", "--nats-advertise", "nats://a:4222"); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAdvertisedAddressFollowsTheBroker(t *testing.T) {
-	for _, c := range []struct {
-		advertise string
-		host      string
-		port      int
-	}{
-		{"", "127.0.0.1", 40000},
-		{"kafka.example.org", "kafka.example.org", 40000},
-		{"kafka.example.org:9092", "kafka.example.org", 9094},
-	} {
-		config := Config{KafkaListen: "127.0.0.1:0", Advertise: c.advertise}
-		if host, port := config.Advertised(2, 40000); host != c.host || port != c.port {
-			t.Errorf("%q: %s:%d", c.advertise, host, port)
-		}
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"lockstep/clusterd/security"
+	"lockstep/protocol/properties"
 )
 
 // File is a properties file that stands behind flags and environment: dotted names are broker settings as
@@ -27,9 +30,18 @@ func ReadFile(args []string) (*File, error) {
 		return nil, fmt.Errorf("--config %s: %w; give a properties file that exists, or leave it out", path, err)
 	}
 	defer f.Close()
-	values, err := properties(f)
+	values, err := readProperties(f)
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("--config %s: %w", path, err)
+	}
+	for _, p := range values {
+		if properties.Secret(p.key) && !strings.HasPrefix(p.value, "${") && security.Exposed(info.Mode()) {
+			return nil, fmt.Errorf("--config %s: line %d: %s is a secret, and others may read the file: chmod 600 %s", path, p.line, p.key, path)
+		}
 	}
 	return &File{path: path, values: values}, nil
 }
@@ -64,21 +76,31 @@ type property struct {
 	line       int
 }
 
-func properties(f *os.File) ([]property, error) {
+func readProperties(f *os.File) ([]property, error) {
 	var list []property
 	lines := bufio.NewScanner(f)
 	n := 0
+	joined, first := "", 0 // what ended with a backslash, and where it began
 	for lines.Scan() {
 		n++
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' || line[0] == '!' {
+		if joined == "" && (line == "" || line[0] == '#' || line[0] == '!') {
 			continue
 		}
+		if joined == "" {
+			first = n
+		}
+		line = joined + line
+		if before, goesOn := strings.CutSuffix(line, `\`); goesOn {
+			joined = before
+			continue
+		}
+		joined = ""
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fmt.Errorf("line %d: %.80q is not key=value; a comment begins with #", n, line)
+			return nil, fmt.Errorf("line %d is not key=value; a comment begins with #", first) // and may hold a secret
 		}
-		list = append(list, property{strings.TrimSpace(key), strings.TrimSpace(value), n})
+		list = append(list, property{strings.TrimSpace(key), strings.TrimSpace(value), first})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("after line %d: %w; give a properties file", n, err)

@@ -9,14 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"lockstep/actors/broker"
 	"lockstep/actors/bus"
 	"lockstep/actors/core"
-	"lockstep/actors/core/access"
 	"lockstep/actors/core/controller"
 	"lockstep/actors/core/group"
 	"lockstep/actors/core/mirror"
@@ -46,11 +45,13 @@ type Daemon struct {
 	memory   *front.Memory
 	traffic  front.Traffic
 
+	listeners []front.Listener // in the order of --kafka-listen
+
 	changing sync.Mutex // one stop or start of a broker at a time: a start that is overtaken would serve a stopped one
 
 	mu     sync.Mutex
 	fronts map[core.ReplicaID]*front.Front
-	kafka  map[core.ReplicaID]string // addresses, kept over a stop and start of the broker
+	kafka  map[core.ReplicaID][]string // addresses of the listeners, kept over a stop and start of the broker
 }
 
 // Run serves until ctx ends, then closes cleanly. The ready line goes to out, once everything listens.
@@ -60,7 +61,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger, out io.Writer) 
 
 // RunOn is Run on a machine whose power can be lost.
 func RunOn(ctx context.Context, m Machine, c config.Config, log *slog.Logger, out io.Writer) error {
-	d := &Daemon{config: c, machine: m, log: log, memory: front.NewMemory(front.ProcessBytes), fronts: map[core.ReplicaID]*front.Front{}, kafka: map[core.ReplicaID]string{}}
+	d := &Daemon{config: c, machine: m, log: log, memory: front.NewMemory(front.ProcessBytes), fronts: map[core.ReplicaID]*front.Front{}, kafka: map[core.ReplicaID][]string{}}
 	defer d.close()
 	if err := d.start(); err != nil {
 		return err
@@ -82,14 +83,14 @@ func RunOn(ctx context.Context, m Machine, c config.Config, log *slog.Logger, ou
 // ports are taken before, so that the cluster can be told what clients will be told; nobody is
 // accepted until the end.
 func (d *Daemon) start() error {
-	listeners, err := d.listen()
+	lines, err := d.listen()
 	if err != nil {
 		return err
 	}
 	served := false
 	defer func() {
 		if !served {
-			for _, l := range listeners {
+			for _, l := range slices.Concat(lines...) {
 				l.Close()
 			}
 		}
@@ -104,7 +105,7 @@ func (d *Daemon) start() error {
 		return err
 	}
 	d.clock = shell.NewRealClock()
-	if d.cluster, err = broker.Start(d.options(listeners)); err != nil {
+	if d.cluster, err = broker.Start(d.options()); err != nil {
 		return err
 	}
 	d.store.attached.Store(d.cluster)
@@ -119,43 +120,15 @@ func (d *Daemon) start() error {
 	}
 	served = true
 	for i, b := range d.cluster.Brokers() {
-		d.kafka[b.ID()] = listeners[i].Addr().String()
-		d.serve(b, listeners[i])
+		for _, l := range lines[i] {
+			d.kafka[b.ID()] = append(d.kafka[b.ID()], l.Addr().String())
+		}
+		d.serve(b, lines[i])
 	}
 	return nil
 }
 
-func (d *Daemon) listen() (list []net.Listener, err error) {
-	for i := range d.config.Dirs() {
-		l, err := net.Listen("tcp", d.config.KafkaAddress(i))
-		if err != nil {
-			for _, l := range list {
-				l.Close()
-			}
-			return nil, fmt.Errorf("--kafka-listen %s, broker %d: %w; %s", d.config.KafkaListen, i+1, err, listenRemedy)
-		}
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-// portFree finds out before a volume is opened and an epoch is spent: NATS itself only says after ten seconds that it
-// is not ready.
-func portFree(flag, address string) error {
-	if address == "" {
-		return nil
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w; %s", flag, address, err, listenRemedy)
-	}
-	return l.Close()
-}
-
-// listenRemedy is what an operator can do about an address that cannot be listened on.
-const listenRemedy = "stop what holds the port, or choose an address of this machine with a free one"
-
-func (d *Daemon) options(listeners []net.Listener) broker.Options {
+func (d *Daemon) options() broker.Options {
 	c := d.config
 	o := broker.Options{
 		Cluster: d.store.cluster, Control: d.store.quorum, Clock: d.clock, Logger: d.log,
@@ -175,12 +148,12 @@ func (d *Daemon) options(listeners []net.Listener) broker.Options {
 			c.Set["unstable.api.versions.enable"] == "false" || c.Set["unstable.feature.versions.enable"] == "false",
 		PromiseRelease: c.Set["lockstep.release.after.lease"] == "true",
 		SwitchoverMs:   c.Int("lockstep.switchover.timeout.ms", 0),
-		Settings:       c.Set, RetentionCheckMs: c.Int("log.retention.check.interval.ms", 0),
+		Settings:       c.Shown(), RetentionCheckMs: c.Int("log.retention.check.interval.ms", 0),
 		Reopen: d.store.reopen, Exit: d.machine.Exit,
 	}
-	for i, v := range d.store.slots {
-		host, port := c.Advertised(i, listeners[i].Addr().(*net.TCPAddr).Port)
-		v.Host, v.Port = host, int32(port)
+	for _, v := range d.store.slots {
+		told := d.listeners[0].Addresses[v.ID]
+		v.Host, v.Port = told.Host, told.Port
 		o.Volumes = append(o.Volumes, v)
 	}
 	return o
@@ -242,29 +215,6 @@ func (d *Daemon) throttledRate() int64 {
 	return 0
 }
 
-// serve begins to accept the clients of one broker.
-func (d *Daemon) serve(b *broker.Broker, l net.Listener) {
-	settings := map[string]string{"lockstep.nats.url": d.bus.URL()}
-	for name, value := range d.config.Set {
-		settings[name] = value
-	}
-	may, err := access.ReadSettings(settings)
-	if err != nil {
-		panic(err) // Check has seen it
-	}
-	f := front.New(front.Config{
-		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Access: may, Source: sources{}, Log: d.log,
-	})
-	d.mu.Lock()
-	d.fronts[b.ID()] = f
-	d.mu.Unlock()
-	go func() {
-		if err := f.Serve(l, front.Listener{}); err != nil {
-			d.log.Error("listener ended", "broker", int(b.ID()), "err", err)
-		}
-	}()
-}
-
 // limits are the defaults of the listeners with what the operator set.
 func (d *Daemon) limits() front.Limits {
 	l := front.DefaultLimits()
@@ -309,17 +259,17 @@ func (d *Daemon) startBroker(ctx context.Context, id core.ReplicaID) error {
 		return err
 	}
 	d.mu.Lock()
-	running, address := d.fronts[id] != nil, d.kafka[id]
+	running, addresses := d.fronts[id] != nil, d.kafka[id]
 	d.mu.Unlock()
 	b, known := d.cluster.Broker(id)
 	if running || !known {
 		return nil
 	}
-	l, err := net.Listen("tcp", address)
+	lines, err := listenAgain(id, addresses)
 	if err != nil {
-		return fmt.Errorf("broker %d runs but cannot listen on %s: %w; free the address and start it again", id, address, err)
+		return err
 	}
-	d.serve(b, l)
+	d.serve(b, lines)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type process struct {
 }
 
 func testConfig(t *testing.T) config.Config {
-	return config.Config{ClusterID: "dc1", DataDir: []string{t.TempDir()}, KafkaListen: "127.0.0.1:0", NATSListen: "127.0.0.1:0",
+	return config.Config{ClusterID: "dc1", DataDir: []string{t.TempDir()}, KafkaListen: []string{"127.0.0.1:0"}, NATSListen: "127.0.0.1:0",
 		HTTPListen: "127.0.0.1:0", Durability: "fsync", SegmentBytes: 16 << 20, Set: map[string]string{"group.initial.rebalance.delay.ms": "0"}}
 }
 

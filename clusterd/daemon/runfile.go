@@ -15,8 +15,10 @@ type runFile struct {
 	ClusterID string        `json:"clusterId"`
 	PID       int           `json:"pid"`
 	Kafka     []kafkaListen `json:"kafka"`
-	NATS      string        `json:"nats"`
-	HTTP      string        `json:"http"`
+	// Listeners are all of them; Kafka is the first.
+	Listeners []listenerAddresses `json:"listeners"`
+	NATS      string              `json:"nats"`
+	HTTP      string              `json:"http"`
 }
 
 type kafkaListen struct {
@@ -24,15 +26,32 @@ type kafkaListen struct {
 	Address string `json:"address"`
 }
 
+// listenerAddresses are those of one listener, in the order of brokers.
+type listenerAddresses struct {
+	Name      string   `json:"name"`
+	Protocol  string   `json:"protocol"`
+	Addresses []string `json:"addresses"`
+}
+
 func (d *Daemon) runPath() string { return filepath.Join(d.config.DataDir[0], "run.json") }
 
 // announce writes run.json and returns the ready line, both with the addresses as they are.
 func (d *Daemon) announce() (string, error) {
 	run := runFile{ClusterID: string(d.cluster.ID()), PID: os.Getpid(), NATS: d.bus.URL(), HTTP: d.http.address()}
-	var kafka []string
-	for _, b := range d.cluster.Brokers() {
-		run.Kafka = append(run.Kafka, kafkaListen{Broker: int32(b.ID()), Address: d.kafka[b.ID()]})
-		kafka = append(kafka, d.kafka[b.ID()])
+	kafka := ""
+	for i, l := range d.listeners {
+		at := listenerAddresses{Name: l.Name, Protocol: string(l.Protocol)}
+		for _, b := range d.cluster.Brokers() {
+			at.Addresses = append(at.Addresses, d.kafka[b.ID()][i])
+			if i == 0 {
+				run.Kafka = append(run.Kafka, kafkaListen{Broker: int32(b.ID()), Address: d.kafka[b.ID()][i]})
+			}
+		}
+		run.Listeners = append(run.Listeners, at)
+		if i > 0 {
+			kafka += " kafka." + l.Name
+		}
+		kafka += "=" + strings.Join(at.Addresses, ",")
 	}
 	b, err := json.MarshalIndent(run, "", "  ")
 	if err != nil {
@@ -45,7 +64,7 @@ func (d *Daemon) announce() (string, error) {
 	if err := os.Rename(draft, d.runPath()); err != nil {
 		return "", fmt.Errorf("write run.json: %w", err)
 	}
-	return fmt.Sprintf("ready cluster=%s kafka=%s nats=%s http=%s", run.ClusterID, strings.Join(kafka, ","), run.NATS, run.HTTP), nil
+	return fmt.Sprintf("ready cluster=%s kafka%s nats=%s http=%s", run.ClusterID, kafka, run.NATS, run.HTTP), nil
 }
 
 // withdraw removes this process's run.json.

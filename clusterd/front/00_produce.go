@@ -31,6 +31,7 @@ type produce struct {
 	traffic *Traffic
 	img     *image.Image
 	now     core.Now
+	at      *Listener
 
 	mu      sync.Mutex
 	resp    *kmsg.ProduceResponse
@@ -39,7 +40,7 @@ type produce struct {
 }
 
 func (f *Front) produce(r *kmsg.ProduceRequest, from Client, slot *Slot) {
-	p := &produce{version: r.Version, acks: r.Acks, slot: slot, traffic: f.traffic, img: f.broker.Image(), now: f.cluster.Now(),
+	p := &produce{version: r.Version, acks: r.Acks, slot: slot, traffic: f.traffic, img: f.broker.Image(), now: f.cluster.Now(), at: from.at,
 		resp: r.ResponseKind().(*kmsg.ProduceResponse), pending: 1}
 	denied := f.mayNotWriteTransactions(r, from)
 	for i := range r.Topics {
@@ -207,6 +208,7 @@ func (p *produce) hintLeader(out *kmsg.ProduceResponseTopicPartition, topic *ima
 		}
 	}
 	n := kmsg.NewProduceResponseBroker()
-	n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+	n.NodeID = int32(b.ID)
+	n.Host, n.Port = p.at.told(b)
 	p.resp.Brokers = append(p.resp.Brokers, n)
 }

@@ -110,7 +110,7 @@ func (q *fetch) attempt() (kmsg.Response, bool) {
 	}
 	a := answer{fetch: q, budget: min(int(q.req.MaxBytes), q.front.maxFetch), img: q.front.broker.Image()}
 	if !q.slot.unmuted {
-		a.budget = q.front.quotas.fetchBudget(a.img, q.from.ID, a.budget)
+		a.budget = q.front.quotas.fetchBudget(a.img, q.from.taker(), a.budget)
 	}
 	q.takeRoom(&a)
 	limit := a.budget

@@ -153,7 +153,8 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, from Client, refused m
 	}
 	for _, b := range liveBrokers(img) {
 		n := kmsg.NewMetadataResponseBroker()
-		n.NodeID, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+		n.NodeID = int32(b.ID)
+		n.Host, n.Port = from.at.told(b)
 		resp.Brokers = append(resp.Brokers, n)
 	}
 	if asksForAll(r) {

@@ -60,6 +60,7 @@ func (f *Front) coordinatorOf(kind int8, key string, from Client) kmsg.FindCoord
 	if owner == core.NoReplica || !ok {
 		return refuse(perr.CoordinatorNotAvailable, "no broker is live")
 	}
-	out.NodeID, out.Host, out.Port = int32(b.ID), b.Host, b.Port
+	out.NodeID = int32(b.ID)
+	out.Host, out.Port = from.at.told(b)
 	return out
 }

@@ -167,11 +167,17 @@ func describeSetting(s setting, r *kmsg.DescribeConfigsRequest) kmsg.DescribeCon
 		out.Value = &s.value // null: a number that nobody set, and that has no default
 	}
 	out.Source, out.IsDefault, out.ReadOnly = s.source, s.source == kmsg.ConfigSourceDefaultConfig, s.readOnly
-	out.ConfigType = kmsg.ConfigType(s.Type)
+	out.ConfigType, out.IsSensitive = kmsg.ConfigType(s.Type), s.Type == controller.Password
+	if out.IsSensitive {
+		out.Value = nil
+	}
 	if r.IncludeSynonyms {
 		for _, from := range s.synonyms {
 			y := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
 			y.Name, y.Value, y.Source = cmp.Or(from.name, s.Name), &from.value, from.source
+			if out.IsSensitive {
+				y.Value = nil
+			}
 			out.ConfigSynonyms = append(out.ConfigSynonyms, y)
 		}
 	}

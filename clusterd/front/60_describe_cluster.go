@@ -36,7 +36,8 @@ func (f *Front) describeCluster(r *kmsg.DescribeClusterRequest, from Client, slo
 			continue
 		}
 		n := kmsg.NewDescribeClusterResponseBroker()
-		n.NodeID, n.Host, n.Port, n.IsFenced = int32(b.ID), b.Host, b.Port, !b.Live
+		n.NodeID, n.IsFenced = int32(b.ID), !b.Live
+		n.Host, n.Port = from.at.told(b)
 		resp.Brokers = append(resp.Brokers, n)
 	}
 	slot.Reply(resp)

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,12 +42,13 @@ type conn struct {
 	memory *Memory // requests of this connection
 	done   chan struct{}
 	once   sync.Once
-	muted  atomic.Int64 // Unix ns until when no further request is read, by quota
-	worked atomic.Int64 // ns that the reader worked and nobody charged yet
-	flight atomic.Int64 // requests read and not yet answered
-	ended  func() bool  // of the request that the reader is at
-	host   string       // of the client
-	login  *login       // nil: the listener asks nobody
+	muted  atomic.Int64     // Unix ns until when no further request is read, by quota
+	worked atomic.Int64     // ns that the reader worked and nobody charged yet
+	flight atomic.Int64     // requests read and not yet answered
+	ended  func() bool      // of the request that the reader is at
+	host   string           // of the client
+	user   access.Principal // who the client has shown to be; the reader's own once it reads
+	login  *login           // nil: the listener does not speak SASL
 
 	unmuted bool // a mirror that gates reports here: no quota holds it back; the writer's own
 }
@@ -63,7 +65,7 @@ type pending struct {
 	key         int16
 	bare        bool          // the answer is a token of SASL without a header
 	size        int           // of the frame
-	client      string        // its client id
+	taker       taker         // to be charged for it
 	stood       time.Duration // what the reader waited for a place in the window; the reader's own
 	arrived     time.Time     // whole
 }
@@ -78,9 +80,13 @@ func newConn(f *Front, n net.Conn, at *Listener) *conn {
 		host:   host,
 		net:    n,
 		at:     at,
+		user:   access.Anonymous,
 		window: make(chan *pending, f.limits.Requests),
 		memory: NewMemory(f.limits.ConnBytes),
 		done:   make(chan struct{}),
+	}
+	if at.Certificates != nil {
+		c.net = tls.Server(n, at.Certificates.Config())
 	}
 	if at.Protocol.SASL() {
 		c.login = &login{conn: c}
@@ -98,6 +104,10 @@ func (c *conn) close() {
 
 // serve runs the connection to its end and returns when nothing of it is left.
 func (c *conn) serve() {
+	if !c.secured() {
+		c.close()
+		return
+	}
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
@@ -147,7 +157,7 @@ func (c *conn) read() (err error) {
 	in := bufio.NewReaderSize(c.net, readAhead)
 	c.ended = func() bool { return c.endsBehind(in) }
 	if c.login != nil {
-		if err := c.login.authenticate(in); err != nil || c.login.principal == "" {
+		if err := c.login.authenticate(in); err != nil || !c.login.known {
 			return err
 		}
 	}
@@ -324,14 +334,13 @@ func (c *conn) start(p *pending, frame []byte) error {
 			c.release(p)
 			return err
 		}
-		from := Client{Addr: c.net.RemoteAddr().String(), Host: c.host, Principal: access.Anonymous, at: c.at, ended: c.ended}
+		from := Client{Addr: c.net.RemoteAddr().String(), Host: c.host, Principal: c.user, at: c.at, ended: c.ended}
 		if h.ClientID != nil {
 			from.ID = *h.ClientID
-			p.client = from.ID
 		}
+		p.taker = from.taker()
 		handle = func() error { a.handle(c.front, req, from, p.Slot); return nil }
 		if c.login != nil {
-			from.Principal = c.login.principal
 			if own := c.login.handler(req, p); own != nil {
 				handle = own
 			}

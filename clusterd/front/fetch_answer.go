@@ -145,7 +145,8 @@ func (a *answer) hintLeader(out *answeredPartition, topic *image.Topic, index in
 		}
 	}
 	n := messages.NewFetchResponseNodeEndpoint()
-	n.NodeId, n.Host, n.Port = int32(b.ID), b.Host, b.Port
+	n.NodeId = int32(b.ID)
+	n.Host, n.Port = a.from.at.told(b)
 	a.resp.NodeEndpoints = append(a.resp.NodeEndpoints, n)
 }
 

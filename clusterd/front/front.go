@@ -207,9 +207,11 @@ func (f *Front) Close() {
 	for l := range f.lines {
 		l.Close()
 	}
+	var closing sync.WaitGroup
 	for c := range f.conns {
-		c.close()
+		closing.Go(c.close) // with TLS it tells the peer, who may not be listening
 	}
 	f.mu.Unlock()
+	closing.Wait()
 	f.live.Wait()
 }

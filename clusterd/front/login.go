@@ -26,7 +26,7 @@ import (
 // session ends. The answers of all that have their places in the connection's order, so requests may be under way meanwhile.
 type login struct {
 	*conn
-	principal access.Principal // "" until it is shown
+	known     bool // the connection's user has been shown
 	mechanism string
 	exchange  security.Exchange // under way; nil: none is
 	bare      bool              // its tokens have no requests around them: the handshake was of version 0
@@ -37,10 +37,10 @@ type login struct {
 // againAfter is how long a client that was known just now is not asked to show it again, as in Kafka.
 const againAfter = time.Second
 
-// authenticate serves a client until it is known. A nil error with no principal is an ordinary end.
+// authenticate serves a client until it is known. A nil error without that is an ordinary end.
 func (l *login) authenticate(in *bufio.Reader) error {
 	until := time.Now().Add(l.front.limits.Login)
-	for l.principal == "" && !l.gone() {
+	for !l.known && !l.gone() {
 		if err := l.step(in, until); err != nil {
 			return ordinaryEnd(err)
 		}
@@ -126,18 +126,18 @@ func (l *login) handshake(r *kmsg.SASLHandshakeRequest, p *pending) error {
 	case l.exchange != nil:
 		resp.ErrorCode = int16(perr.IllegalSaslState)
 		return l.refuse(p, resp, errors.New("a handshake came in the middle of another exchange"))
-	case l.principal != "" && (l.ends.IsZero() || now.Sub(l.again) < againAfter):
+	case l.known && (l.ends.IsZero() || now.Sub(l.again) < againAfter):
 		resp.ErrorCode = int16(perr.IllegalSaslState)
 		p.Reply(resp)
 		return nil
 	case !slices.Contains(l.at.Mechanisms, r.Mechanism):
 		resp.ErrorCode = int16(perr.UnsupportedSaslMechanism)
 		return l.refuse(p, resp, fmt.Errorf("mechanism %.40q is not in sasl.enabled.mechanisms %v", r.Mechanism, l.at.Mechanisms))
-	case l.principal != "" && r.Mechanism != l.mechanism:
+	case l.known && r.Mechanism != l.mechanism:
 		resp.ErrorCode, resp.SupportedMechanisms = int16(perr.UnsupportedSaslMechanism), []string{l.mechanism}
 		return l.refuse(p, resp, fmt.Errorf("the client showed by %s who it is, and wants to again by %s", l.mechanism, r.Mechanism))
 	}
-	if l.principal != "" {
+	if l.known {
 		l.again = now
 	}
 	l.mechanism, l.bare = r.Mechanism, r.Version == 0
@@ -150,7 +150,7 @@ func (l *login) handshake(r *kmsg.SASLHandshakeRequest, p *pending) error {
 func (l *login) next(r *kmsg.SASLAuthenticateRequest, p *pending) error {
 	resp := r.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 	switch {
-	case l.exchange == nil && l.principal != "":
+	case l.exchange == nil && l.known:
 		resp.ErrorCode = int16(perr.IllegalSaslState)
 		p.Reply(resp)
 		return nil
@@ -166,7 +166,7 @@ func (l *login) next(r *kmsg.SASLAuthenticateRequest, p *pending) error {
 	}
 	resp.SASLAuthBytes = answer
 	if l.exchange == nil {
-		resp.SessionLifetimeMillis = l.at.Session.Milliseconds()
+		resp.SessionLifetimeMillis = l.at.Sessions[mechanism].Milliseconds()
 	}
 	p.Reply(resp)
 	return nil
@@ -195,12 +195,12 @@ func (l *login) judge(token []byte) ([]byte, error) {
 		return answer, err
 	}
 	who := access.UserNamed(l.exchange.User())
-	if l.principal != "" && l.principal != who {
+	if l.known && l.user != who {
 		return nil, errOther
 	}
-	l.principal, l.exchange = who, nil
-	if l.at.Session > 0 {
-		l.ends = time.Now().Add(l.at.Session)
+	l.user, l.known, l.exchange = who, true, nil
+	if session := l.at.Sessions[l.mechanism]; session > 0 {
+		l.ends = time.Now().Add(session)
 	}
 	return answer, nil
 }

@@ -23,9 +23,13 @@ type quotas struct {
 
 // bucketKey is who shares a limit: all clients of a user, all users of a client id, or one of both.
 type bucketKey struct {
-	limit, client string
-	user          bool
+	limit, user, client string
 }
+
+// taker is who takes what quotas give: a user, and the id that its client gave itself.
+type taker struct{ user, client string }
+
+func (c Client) taker() taker { return taker{c.Principal.Name(), c.ID} }
 
 // bucket fills with time and is emptied by what was taken; below zero is debt.
 type bucket struct {
@@ -36,27 +40,25 @@ type bucket struct {
 
 const (
 	quotaWindow = 10 * time.Second
-	// anonymous is the user of everybody who did not say who they are.
-	anonymous = "ANONYMOUS"
 	// maxThrottle bounds one wait; what is left of a debt holds back the next answer. Requests wait a second at most,
 	// as in Kafka, because their time is an estimate.
 	maxThrottle        = 30 * time.Second
 	maxRequestThrottle = time.Second
 	// maxBuckets is how many clients are told apart; more share one.
 	maxBuckets = 10_000
-	// maxBucketName is how many bytes of a client id count.
+	// maxBucketName is how many bytes of a user or a client id count.
 	maxBucketName = 249
 )
 
 func newQuotas() *quotas { return &quotas{buckets: map[bucketKey]*bucket{}} }
 
-// find is the limit of a client and who shares it: of all that apply, the one that names it best.
-func (q *quotas) find(img *image.Image, limit, client string) (float64, bucketKey, bool) {
+// find is the limit of a taker and who shares it: of all that apply, the one that names it best.
+func (q *quotas) find(img *image.Image, limit string, of taker) (float64, bucketKey, bool) {
 	if len(img.Quotas) == 0 {
 		return 0, bucketKey{}, false
 	}
-	user := image.QuotaName{Kind: image.QuotaNamed, Name: anonymous}
-	id := image.QuotaName{Kind: image.QuotaNamed, Name: client}
+	user := image.QuotaName{Kind: image.QuotaNamed, Name: of.user}
+	id := image.QuotaName{Kind: image.QuotaNamed, Name: of.client}
 	rest, none := image.QuotaName{Kind: image.QuotaDefault}, image.QuotaName{}
 	for _, e := range [...]image.QuotaEntity{{User: user, Client: id}, {User: user, Client: rest}, {User: user, Client: none},
 		{User: rest, Client: id}, {User: rest, Client: rest}, {User: rest, Client: none}, {User: none, Client: id}, {User: none, Client: rest}} {
@@ -64,18 +66,21 @@ func (q *quotas) find(img *image.Image, limit, client string) (float64, bucketKe
 		if !set {
 			continue
 		}
-		key := bucketKey{limit: limit, user: e.User != none}
+		key := bucketKey{limit: limit}
+		if e.User != none {
+			key.user = of.user[:min(len(of.user), maxBucketName)]
+		}
 		if e.Client != none {
-			key.client = client[:min(len(client), maxBucketName)]
+			key.client = of.client[:min(len(of.client), maxBucketName)]
 		}
 		return value, key, true
 	}
 	return 0, bucketKey{}, false
 }
 
-// take charges n units of a limit and says how long the client has to wait for them.
-func (q *quotas) take(img *image.Image, limit, client string, n, scale float64, now time.Time) time.Duration {
-	value, key, set := q.find(img, limit, client)
+// take charges n units of a limit and says how long the taker has to wait for them.
+func (q *quotas) take(img *image.Image, limit string, of taker, n, scale float64, now time.Time) time.Duration {
+	value, key, set := q.find(img, limit, of)
 	if !set {
 		return 0
 	}
@@ -117,8 +122,8 @@ func (q *quotas) sweep(now time.Time) {
 }
 
 // fetchBudget is how many bytes one fetch of a client may be answered with: as much as makes no debt beyond the window.
-func (q *quotas) fetchBudget(img *image.Image, client string, most int) int {
-	rate, _, set := q.find(img, controller.ConsumerByteRate, client)
+func (q *quotas) fetchBudget(img *image.Image, of taker, most int) int {
+	rate, _, set := q.find(img, controller.ConsumerByteRate, of)
 	if !set {
 		return most
 	}
@@ -137,12 +142,12 @@ func (c *conn) charge(p *pending, r kmsg.Response) {
 		return
 	}
 	now, q := time.Now(), c.front.quotas
-	wait := min(maxRequestThrottle, q.take(img, controller.RequestPercentage, p.client, worked.Seconds(), 0.01, now))
+	wait := min(maxRequestThrottle, q.take(img, controller.RequestPercentage, p.taker, worked.Seconds(), 0.01, now))
 	switch {
 	case p.key == messages.KeyProduce:
-		wait = max(wait, q.take(img, controller.ProducerByteRate, p.client, float64(p.size), 1, now))
+		wait = max(wait, q.take(img, controller.ProducerByteRate, p.taker, float64(p.size), 1, now))
 	case p.key == messages.KeyFetch && r != nil:
-		wait = max(wait, q.take(img, controller.ConsumerByteRate, p.client, float64(recordBytes(r.(*messages.FetchResponse))), 1, now))
+		wait = max(wait, q.take(img, controller.ConsumerByteRate, p.taker, float64(recordBytes(r.(*messages.FetchResponse))), 1, now))
 	}
 	if wait < time.Millisecond {
 		return

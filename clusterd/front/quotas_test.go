@@ -215,7 +215,7 @@ func TestRequestTimeIsCharged(t *testing.T) {
 func TestTheBestNameDecides(t *testing.T) {
 	n := func(s string) image.QuotaName { return image.QuotaName{Kind: image.QuotaNamed, Name: s} }
 	rest, none := image.QuotaName{Kind: image.QuotaDefault}, image.QuotaName{}
-	order := []image.QuotaEntity{{User: n(anonymous), Client: n("a")}, {User: n(anonymous), Client: rest}, {User: n(anonymous), Client: none},
+	order := []image.QuotaEntity{{User: n("alice"), Client: n("a")}, {User: n("alice"), Client: rest}, {User: n("alice"), Client: none},
 		{User: rest, Client: n("a")}, {User: rest, Client: rest}, {User: rest, Client: none}, {User: none, Client: n("a")}, {User: none, Client: rest}}
 	img := image.Empty()
 	img.Quotas[image.QuotaEntity{Client: n("b")}] = map[string]float64{controller.ProducerByteRate: 99}
@@ -225,15 +225,15 @@ func TestTheBestNameDecides(t *testing.T) {
 		limits := map[string]float64{controller.ProducerByteRate: float64(i)}
 		maps.Copy(limits, img.Quotas[order[i]])
 		img.Quotas[order[i]] = limits
-		value, key, _ := q.find(img, controller.ProducerByteRate, "a")
-		if want := (bucketKey{controller.ProducerByteRate, map[bool]string{true: "a"}[order[i].Client != none], order[i].User != none}); value != float64(i) || key != want {
+		value, key, _ := q.find(img, controller.ProducerByteRate, taker{"alice", "a"})
+		if want := (bucketKey{controller.ProducerByteRate, map[bool]string{true: "alice"}[order[i].User != none], map[bool]string{true: "a"}[order[i].Client != none]}); value != float64(i) || key != want {
 			t.Errorf("%+v decides %g, shared by %+v", order[i], value, key)
 		}
 	}
-	if _, _, set := q.find(img, controller.RequestPercentage, "a"); set {
+	if _, _, set := q.find(img, controller.RequestPercentage, taker{"alice", "a"}); set {
 		t.Error("a limit that nobody set")
 	}
-	if value, _, _ := q.find(image.Empty(), controller.ProducerByteRate, "a"); value != 0 {
+	if value, _, _ := q.find(image.Empty(), controller.ProducerByteRate, taker{"alice", "a"}); value != 0 {
 		t.Error("no quotas, and one found")
 	}
 }
@@ -245,7 +245,7 @@ func TestDebtIsPaidWithTime(t *testing.T) {
 	img.Quotas[rest] = map[string]float64{controller.ProducerByteRate: 100}
 	q, now := newQuotas(), time.Unix(1000, 0)
 	take := func(client string, n float64) time.Duration {
-		return q.take(img, controller.ProducerByteRate, client, n, 1, now)
+		return q.take(img, controller.ProducerByteRate, taker{"alice", client}, n, 1, now)
 	}
 	for i, want := range []time.Duration{0, 0, time.Second, 11 * time.Second, maxThrottle} {
 		if got := take("a", []float64{400, 600, 100, 1000, 1e9}[i]); got != want {

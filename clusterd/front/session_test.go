@@ -18,7 +18,7 @@ func TestASessionEnds(t *testing.T) {
 	const session = time.Second
 	h := newHouse(t, 1)
 	id := h.fill("t", 0, 0)
-	h.asking(func(l *Listener) { l.Session = session })
+	h.asking(func(l *Listener) { l.Sessions = sessions(session) })
 	k, forgetful := h.talk(1), h.talk(1)
 	forgetful.known("alice")
 	if resp := k.known("alice"); resp.SessionLifetimeMillis != session.Milliseconds() {
@@ -68,7 +68,7 @@ func TestASessionEnds(t *testing.T) {
 // TestAConnectionStaysItsUsers: nobody else can go on with it, nor by another mechanism (A13).
 func TestAConnectionStaysItsUsers(t *testing.T) {
 	h := newHouse(t, 1)
-	h.asking(func(l *Listener) { l.Session = time.Minute })
+	h.asking(func(l *Listener) { l.Sessions = sessions(time.Minute) })
 	k := h.talk(1)
 	k.known("alice")
 	k.handshake(security.Plain, 1)
@@ -99,7 +99,7 @@ func TestAConnectionStaysItsUsers(t *testing.T) {
 // TestStockClientsRenewTheirSessions while they work, and lose nothing.
 func TestStockClientsRenewTheirSessions(t *testing.T) {
 	h := newHouse(t, 1)
-	h.asking(func(l *Listener) { l.Session = 1500 * time.Millisecond })
+	h.asking(func(l *Listener) { l.Sessions = sessions(1500 * time.Millisecond) })
 	c := h.client(kgo.SASL(mechanisms("alice", "alice-secret")[security.ScramSHA256]), kgo.AllowAutoTopicCreation(),
 		kgo.DefaultProduceTopic("t"), kgo.ConsumeTopics("t"))
 	n := 0
@@ -112,4 +112,8 @@ func TestStockClientsRenewTheirSessions(t *testing.T) {
 	if got := poll(t, c, n); len(got) != n {
 		t.Errorf("%d of %d records", len(got), n)
 	}
+}
+
+func sessions(of time.Duration) map[string]time.Duration {
+	return map[string]time.Duration{security.Plain: of, security.ScramSHA256: of, security.ScramSHA512: of}
 }

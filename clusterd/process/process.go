@@ -26,8 +26,23 @@ type Addresses struct {
 		Broker  int32  `json:"broker"`
 		Address string `json:"address"`
 	} `json:"kafka"`
+	Listeners []struct {
+		Name      string   `json:"name"`
+		Protocol  string   `json:"protocol"`
+		Addresses []string `json:"addresses"`
+	} `json:"listeners"`
 	NATS string `json:"nats"`
 	HTTP string `json:"http"`
+}
+
+// BootstrapOf lists the addresses of a listener in broker order, none if there is no such listener.
+func (a Addresses) BootstrapOf(listener string) []string {
+	for _, l := range a.Listeners {
+		if strings.EqualFold(l.Name, listener) {
+			return l.Addresses
+		}
+	}
+	return nil
 }
 
 // Bootstrap lists the Kafka listeners in broker order.

@@ -24,7 +24,7 @@ import (
 func Inside(t T, cluster string, brokers int, set map[string]string) *Datacenter {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), cluster)
-	conf := config.Config{ClusterID: cluster, DataDir: []string{dir}, Brokers: config.Count(brokers), KafkaListen: loopback(0), NATSListen: loopback(0),
+	conf := config.Config{ClusterID: cluster, DataDir: []string{dir}, Brokers: config.Count(brokers), KafkaListen: []string{loopback(0)}, NATSListen: loopback(0),
 		HTTPListen: loopback(0), Durability: "fsync", SegmentBytes: 4 << 20, Set: set}
 	if err := conf.Check(); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (s *site) seeds() (list []string) {
 
 func (s *site) start() {
 	s.t.Helper()
-	conf := config.Config{ClusterID: s.id, DataDir: []string{s.dir}, Brokers: brokers, KafkaListen: s.seeds()[0],
+	conf := config.Config{ClusterID: s.id, DataDir: []string{s.dir}, Brokers: brokers, KafkaListen: []string{s.seeds()[0]},
 		NATSListen: fmt.Sprint("127.0.0.1:", s.port+brokers), HTTPListen: fmt.Sprint("127.0.0.1:", s.port+brokers+1), Durability: "fsync", SegmentBytes: 1 << 20}
 	if err := conf.Check(); err != nil {
 		s.t.Fatal(err)

@@ -19,6 +19,8 @@ const (
 	Long    SettingType = 5
 	Double  SettingType = 6
 	List    SettingType = 7
+	// Password is a text that is never shown.
+	Password SettingType = 9
 )
 
 // Scope says where a setting may be set.
@@ -96,6 +98,7 @@ func (s Setting) Check(value string) string {
 		return s.checkList(value)
 	case Int, Long, Double:
 		return s.checkNumber(value)
+	case Password:
 	default:
 		panic("controller: setting " + s.Name + " has no type")
 	}
@@ -169,6 +172,8 @@ func (t SettingType) String() string {
 		return "double"
 	case List:
 		return "list"
+	case Password:
+		return "password"
 	default:
 		panic("controller: unknown setting type")
 	}
