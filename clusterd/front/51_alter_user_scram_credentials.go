@@ -10,8 +10,8 @@ import (
 	"lockstep/protocol/perr"
 )
 
-// AlterUserScramCredentials v0: credentials of users are removed and set. Each user stands for itself: all that is asked for it
-// is done, or nothing. The salted password is made into keys here and goes no further.
+// AlterUserScramCredentials v0: credentials of users are removed and set. Each user stands for itself and is named
+// once. The salted password is made into keys here and goes no further.
 
 func (f *Front) alterUserScramCredentials(r *kmsg.AlterUserSCRAMCredentialsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.AlterUserSCRAMCredentialsResponse)

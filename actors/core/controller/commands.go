@@ -174,8 +174,7 @@ type DeleteACLs struct {
 	Filters []access.Filter
 }
 
-// AlterCredentials changes SCRAM credentials of users, each user by itself and all of a user or none. Answered with
-// CredentialsAnswered.
+// AlterCredentials changes SCRAM credentials of users, one of each and each by itself. Answered with CredentialsAnswered.
 type AlterCredentials struct {
 	Ref     core.RequestID
 	Changes []CredentialChange

@@ -16,54 +16,41 @@ const (
 	maxSalt        = 1024 // bytes
 )
 
-// alterCredentials judges each user by itself, and does all that is asked for a user or nothing of it.
-func (s *State) alterCredentials(c AlterCredentials) outcome {
+// alterCredentials judges each user by itself. As in Kafka, a user is named once in a request, by whichever mechanism.
+func (s *State) alterCredentials(c AlterCredentials) (out outcome) {
 	answer := CredentialsAnswered{Ref: c.Ref}
-	at := map[string]int{} // of each user, its place in the answer
-	named := map[access.UserMechanism]bool{}
+	var asked []CredentialChange // by user, as the answer
+	at := map[string]int{}
 	for n, change := range c.Changes {
-		i, known := at[change.Of.User]
-		if !known {
-			i = len(answer.Results)
+		i, twice := at[change.Of.User]
+		if !twice {
+			i = len(asked)
 			at[change.Of.User] = i
+			asked = append(asked, change)
 			answer.Results = append(answer.Results, CredentialResult{User: change.Of.User})
 		}
 		switch r := &answer.Results[i]; {
 		case r.Code != perr.None:
 		case n >= maxCredentials:
 			r.Code, r.Text = perr.PolicyViolation, tooMany
+		case twice:
+			r.Code, r.Text = perr.DuplicateResource, fmt.Sprintf("user %q is named twice in one request: send one for each mechanism", change.Of.User)
 		default:
-			if r.Code, r.Text = s.judgeCredential(change); r.Code == perr.None && named[change.Of] {
-				r.Code, r.Text = perr.DuplicateResource, fmt.Sprintf("the %s credential of user %q is altered twice in one request", change.Of.Mechanism, change.Of.User)
-			}
-		}
-		named[change.Of] = true
-	}
-	return reply(s.credentialsChanged(c.Changes, answer.Results, at), answer)
-}
-
-// credentialsChanged does what was not refused. A user for whom there is no room any more is refused here.
-func (s *State) credentialsChanged(changes []CredentialChange, results []CredentialResult, at map[string]int) (out outcome) {
-	adding := make([]int, len(results)) // by user
-	for _, change := range changes {
-		if _, had := s.credentials[change.Of]; !had {
-			adding[at[change.Of.User]]++
-		}
-	}
-	room := maxCredentials - len(s.credentials)
-	for i := range results {
-		switch r := &results[i]; {
-		case r.Code != perr.None || adding[i] == 0:
-		case adding[i] > room:
-			r.Code, r.Text = perr.PolicyViolation, fmt.Sprintf("%d SCRAM credentials are there, which is the most: remove some", maxCredentials)
-		default:
-			room -= adding[i]
+			r.Code, r.Text = s.judgeCredential(change)
 		}
 	}
 	var facts []image.Fact
-	for _, change := range changes {
-		if results[at[change.Of.User]].Code != perr.None {
+	room := maxCredentials - len(s.credentials)
+	for i, change := range asked {
+		r := &answer.Results[i]
+		if r.Code != perr.None {
 			continue
+		}
+		if _, had := s.credentials[change.Of]; !had {
+			if room--; room < 0 {
+				r.Code, r.Text = perr.PolicyViolation, fmt.Sprintf("%d SCRAM credentials are there, which is the most: remove some", maxCredentials)
+				continue
+			}
 		}
 		after := CredentialRecord{User: change.Of.User, Mechanism: int8(change.Of.Mechanism)}
 		if !change.Remove {
@@ -75,7 +62,7 @@ func (s *State) credentialsChanged(changes []CredentialChange, results []Credent
 	if len(facts) > 0 {
 		out = publish(out, facts...)
 	}
-	return out
+	return reply(out, answer)
 }
 
 // judgeCredential says what is wrong with a change, with the codes of Kafka's ScramControlManager.

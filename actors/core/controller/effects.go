@@ -101,7 +101,7 @@ type CredentialsAnswered struct {
 	Results []CredentialResult
 }
 
-// CredentialResult is what became of all changes of one user. Code 0 is success.
+// CredentialResult is what became of one user. Code 0 is success.
 type CredentialResult struct {
 	User string
 	Code perr.Code
