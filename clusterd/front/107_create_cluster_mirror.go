@@ -47,7 +47,7 @@ func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, from
 		slot.Reply(resp)
 	}
 	if !f.may(from, access.Create, access.ClusterMirror, r.MirrorName) {
-		refuse(perr.ClusterMirrorAuthorizationFailed, perr.ClusterMirrorAuthorizationFailed.Message())
+		refuse(perr.ClusterMirrorAuthorizationFailed, denial(from, access.Create, access.ClusterMirror, r.MirrorName))
 		return
 	}
 	config := map[string]string{}

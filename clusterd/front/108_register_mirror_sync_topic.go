@@ -17,7 +17,7 @@ import (
 
 func (f *Front) registerMirrorSyncTopic(r *messages.RegisterMirrorSyncTopicRequest, from Client, slot *Slot) {
 	if !f.mayCluster(from, access.ClusterAction) {
-		slot.Reply(refusedRegister(r))
+		slot.Reply(refusedRegister(r, from))
 		return
 	}
 	begin := func() {
@@ -79,12 +79,12 @@ func Register(c *broker.Cluster, r *messages.RegisterMirrorSyncTopicRequest, rep
 }
 
 // refusedRegister refuses whoever is no broker of a destination.
-func refusedRegister(r *messages.RegisterMirrorSyncTopicRequest) *messages.RegisterMirrorSyncTopicResponse {
+func refusedRegister(r *messages.RegisterMirrorSyncTopicRequest, from Client) *messages.RegisterMirrorSyncTopicResponse {
 	resp := r.ResponseKind().(*messages.RegisterMirrorSyncTopicResponse)
 	for i := range r.Topics {
 		out := messages.NewRegisterMirrorSyncTopicResponseTopicResult()
 		out.TopicName, out.TopicId = r.Topics[i].TopicName, r.Topics[i].TopicId
-		out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.ClusterAction, access.Cluster, access.ClusterName))
 		resp.Topics = append(resp.Topics, out)
 	}
 	return resp

@@ -30,9 +30,9 @@ const (
 )
 
 func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicRequest, from Client, slot *Slot) {
-	if code := f.judgeUnregister(r, from); code != perr.None {
+	if code, why := f.judgeUnregister(r, from); code != perr.None {
 		resp := r.ResponseKind().(*messages.UnregisterMirrorSyncTopicResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), text(code.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(code), text(why)
 		for i := range r.Topics {
 			out := messages.NewUnregisterMirrorSyncTopicResponseTopicResult()
 			out.TopicId, out.TopicName = r.Topics[i].TopicId, r.Topics[i].TopicName
@@ -53,14 +53,14 @@ func (f *Front) unregisterMirrorSyncTopic(r *messages.UnregisterMirrorSyncTopicR
 }
 
 // judgeUnregister: a release is an operator's, everything else a destination's.
-func (f *Front) judgeUnregister(r *messages.UnregisterMirrorSyncTopicRequest, from Client) perr.Code {
+func (f *Front) judgeUnregister(r *messages.UnregisterMirrorSyncTopicRequest, from Client) (perr.Code, string) {
 	switch {
 	case r.Mode == modeRelease && !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName):
-		return perr.ClusterMirrorAuthorizationFailed
+		return perr.ClusterMirrorAuthorizationFailed, denial(from, access.Alter, access.ClusterMirror, r.MirrorName)
 	case r.Mode != modeRelease && !f.mayCluster(from, access.ClusterAction):
-		return perr.ClusterAuthorizationFailed
+		return perr.ClusterAuthorizationFailed, denial(from, access.ClusterAction, access.Cluster, access.ClusterName)
 	default:
-		return perr.None
+		return perr.None, ""
 	}
 }
 

@@ -42,9 +42,9 @@ func (f *Front) coordinatorOf(kind int8, key string, from Client) kmsg.FindCoord
 	var owner core.ReplicaID
 	switch {
 	case kind == coordinatorGroup && !f.may(from, access.Describe, access.Group, key):
-		return refuse(perr.GroupAuthorizationFailed, perr.GroupAuthorizationFailed.Message())
+		return refuse(perr.GroupAuthorizationFailed, denial(from, access.Describe, access.Group, key))
 	case kind == coordinatorTxn && !f.may(from, access.Describe, access.TransactionalID, key):
-		return refuse(perr.TransactionalIdAuthorizationFailed, perr.TransactionalIdAuthorizationFailed.Message())
+		return refuse(perr.TransactionalIdAuthorizationFailed, denial(from, access.Describe, access.TransactionalID, key))
 	case kind == coordinatorTxn && key == "":
 		return refuse(perr.InvalidRequest, "the transactional id is empty")
 	case kind == coordinatorTxn:

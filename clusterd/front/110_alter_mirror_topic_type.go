@@ -19,7 +19,7 @@ func (f *Front) alterMirrorTopicType(r *messages.AlterMirrorTopicTypeRequest, fr
 		for i := range r.Topics {
 			out := messages.NewAlterMirrorTopicTypeResponseTopicResult()
 			out.TopicName, out.ErrorCode = r.Topics[i].TopicName, int16(perr.ClusterMirrorAuthorizationFailed)
-			out.ErrorMessage = text(perr.ClusterMirrorAuthorizationFailed.Message())
+			out.ErrorMessage = text(denial(from, access.Alter, access.ClusterMirror, r.MirrorName))
 			resp.Topics = append(resp.Topics, out)
 		}
 		slot.Reply(resp)

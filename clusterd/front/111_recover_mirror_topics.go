@@ -17,7 +17,7 @@ func (f *Front) recoverMirrorTopics(r *messages.RecoverMirrorTopicsRequest, from
 	resp := r.ResponseKind().(*messages.RecoverMirrorTopicsResponse)
 	name := core.MirrorName(r.MirrorName)
 	if !f.may(from, access.Alter, access.ClusterMirror, r.MirrorName) {
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterMirrorAuthorizationFailed), text(perr.ClusterMirrorAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterMirrorAuthorizationFailed), text(denial(from, access.Alter, access.ClusterMirror, r.MirrorName))
 		slot.Reply(resp)
 		return
 	}

@@ -18,7 +18,7 @@ import (
 func (f *Front) supersedeMirrorTopics(r *messages.SupersedeMirrorTopicsRequest, from Client, slot *Slot) {
 	if !f.mayCluster(from, access.ClusterAction) {
 		resp := r.ResponseKind().(*messages.SupersedeMirrorTopicsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.ClusterAction, access.Cluster, access.ClusterName))
 		slot.Reply(resp)
 		return
 	}

@@ -21,7 +21,7 @@ func (f *Front) deleteGroups(r *kmsg.DeleteGroupsRequest, from Client, slot *Slo
 		*out = kmsg.NewDeleteGroupsResponseGroup()
 		out.Group = id
 		if !f.may(from, access.Delete, access.Group, id) {
-			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(perr.GroupAuthorizationFailed.Message())
+			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(denial(from, access.Delete, access.Group, id))
 			done()
 			continue
 		}

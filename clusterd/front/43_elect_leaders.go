@@ -22,7 +22,7 @@ const electUnclean int8 = 1 // before v1 every election is a preferred one
 func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ElectLeadersResponse)
 	if !f.mayCluster(from, access.Alter) {
-		refusedElections(r.Topics, resp)
+		refusedElections(r.Topics, from, resp)
 		slot.Reply(resp)
 		return
 	}
@@ -90,13 +90,13 @@ func (f *Front) electLeaders(r *kmsg.ElectLeadersRequest, from Client, slot *Slo
 }
 
 // refusedElections says of the whole request and of each partition that it is not for the asker: v0 knows no error of the whole.
-func refusedElections(asked []kmsg.ElectLeadersRequestTopic, resp *kmsg.ElectLeadersResponse) {
+func refusedElections(asked []kmsg.ElectLeadersRequestTopic, from Client, resp *kmsg.ElectLeadersResponse) {
 	resp.ErrorCode = int16(perr.ClusterAuthorizationFailed)
 	for _, rt := range electOnce(asked) {
 		out := kmsg.ElectLeadersResponseTopic{Topic: rt.Topic}
 		for _, index := range rt.Partitions {
 			out.Partitions = append(out.Partitions, kmsg.ElectLeadersResponseTopicPartition{Partition: index,
-				ErrorCode: resp.ErrorCode, ErrorMessage: text(perr.ClusterAuthorizationFailed.Message())})
+				ErrorCode: resp.ErrorCode, ErrorMessage: text(denial(from, access.Alter, access.Cluster, access.ClusterName))})
 		}
 		resp.Topics = append(resp.Topics, out)
 	}

@@ -22,7 +22,7 @@ func (f *Front) alterPartitionReassignments(r *kmsg.AlterPartitionAssignmentsReq
 	var at []reassigned
 	may := f.mayCluster(from, access.Alter)
 	if !may {
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.Alter, access.Cluster, access.ClusterName))
 	}
 	for i, rt := range r.Topics {
 		out := kmsg.NewAlterPartitionAssignmentsResponseTopic()

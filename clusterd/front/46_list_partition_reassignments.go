@@ -18,7 +18,7 @@ import (
 func (f *Front) listPartitionReassignments(r *kmsg.ListPartitionReassignmentsRequest, from Client, slot *Slot) {
 	if !f.mayCluster(from, access.Describe) {
 		resp := r.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.Describe, access.Cluster, access.ClusterName))
 		slot.Reply(resp)
 		return
 	}

@@ -25,7 +25,7 @@ const (
 func (f *Front) describeClientQuotas(r *kmsg.DescribeClientQuotasRequest, from Client, slot *Slot) {
 	if !f.mayCluster(from, access.DescribeConfigs) {
 		resp := r.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.DescribeConfigs, access.Cluster, access.ClusterName))
 		slot.Reply(resp)
 		return
 	}

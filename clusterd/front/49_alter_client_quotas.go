@@ -28,7 +28,7 @@ func (f *Front) alterClientQuotas(r *kmsg.AlterClientQuotasRequest, from Client,
 		}
 		entity, why := quotaEntity(e.Entity)
 		if !may {
-			out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+			out.ErrorCode, out.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.AlterConfigs, access.Cluster, access.ClusterName))
 		} else if why != "" {
 			out.ErrorCode, out.ErrorMessage = int16(perr.InvalidRequest), text(why)
 		} else {

@@ -20,7 +20,7 @@ const metadataTopic = "__cluster_metadata"
 func (f *Front) describeQuorum(r *kmsg.DescribeQuorumRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.DescribeQuorumResponse)
 	if !f.mayCluster(from, access.Describe) {
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.Describe, access.Cluster, access.ClusterName))
 		slot.Reply(resp)
 		return
 	}

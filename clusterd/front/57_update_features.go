@@ -27,7 +27,7 @@ const (
 func (f *Front) updateFeatures(r *kmsg.UpdateFeaturesRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
 	if !f.mayCluster(from, access.Alter) {
-		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(perr.ClusterAuthorizationFailed.Message())
+		resp.ErrorCode, resp.ErrorMessage = int16(perr.ClusterAuthorizationFailed), text(denial(from, access.Alter, access.Cluster, access.ClusterName))
 		slot.Reply(resp)
 		return
 	}

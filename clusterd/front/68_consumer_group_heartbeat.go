@@ -67,11 +67,11 @@ func (f *Front) judgeBeat(r *kmsg.ConsumerGroupHeartbeatRequest, from Client) (p
 	case f.finalized(f.broker.Image(), "group.version") < 1:
 		return perr.UnsupportedVersion, "the consumer protocol is off here: group.version is 0"
 	case !f.may(from, access.Read, access.Group, r.Group):
-		return perr.GroupAuthorizationFailed, perr.GroupAuthorizationFailed.Message()
+		return perr.GroupAuthorizationFailed, denial(from, access.Read, access.Group, r.Group)
 	}
 	for _, topic := range r.SubscribedTopicNames {
 		if !f.may(from, access.Describe, access.Topic, topic) {
-			return perr.TopicAuthorizationFailed, perr.TopicAuthorizationFailed.Message()
+			return perr.TopicAuthorizationFailed, denial(from, access.Describe, access.Topic, topic)
 		}
 	}
 	return perr.None, ""

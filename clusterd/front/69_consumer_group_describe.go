@@ -29,7 +29,7 @@ func (f *Front) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest, from
 		*out = kmsg.NewConsumerGroupDescribeResponseGroup()
 		out.Group, out.AuthorizedOperations = id, noOperations
 		if !f.may(from, access.Describe, access.Group, id) {
-			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(perr.GroupAuthorizationFailed.Message())
+			out.ErrorCode, out.ErrorMessage = int16(perr.GroupAuthorizationFailed), text(denial(from, access.Describe, access.Group, id))
 			done()
 			continue
 		}

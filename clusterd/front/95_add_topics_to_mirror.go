@@ -30,7 +30,7 @@ func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, from Cli
 		return
 	}
 	if !f.may(from, access.Alter, access.ClusterMirror, string(name)) {
-		refuse(perr.ClusterMirrorAuthorizationFailed, perr.ClusterMirrorAuthorizationFailed.Message())
+		refuse(perr.ClusterMirrorAuthorizationFailed, denial(from, access.Alter, access.ClusterMirror, string(name)))
 		return
 	}
 	if why := checkPatterns(r.IncludePatterns, r.ExcludePatterns); why != "" {

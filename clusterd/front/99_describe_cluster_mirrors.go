@@ -22,7 +22,7 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 			if !f.mayDescribeMirror(from, name) {
 				out := messages.NewDescribeClusterMirrorsResponseMirror()
 				out.MirrorName, out.ErrorCode = name, int16(perr.ClusterMirrorAuthorizationFailed)
-				out.ErrorMessage = text(perr.ClusterMirrorAuthorizationFailed.Message())
+				out.ErrorMessage = text(denial(from, access.Describe, access.ClusterMirror, name))
 				resp.Mirrors = append(resp.Mirrors, out)
 				continue
 			}

@@ -243,6 +243,11 @@ func TestAStrangerChangesAndLearnsNothing(t *testing.T) {
 				told := map[string]bool{}
 				wordsIn(reflect.ValueOf(resp), told)
 				for word := range told {
+					for own := range brought {
+						if strings.Contains(own, "secret") || own == "new" {
+							word = strings.ReplaceAll(word, own, "") // what they named themselves
+						}
+					}
 					if !brought[word] && (strings.Contains(word, "secret") || word == string(topic[:]) || word == string(gated[:]) || word == "new" || strings.Contains(word, "xxx")) {
 						t.Errorf("%s tells a stranger %q", name, word)
 					}

@@ -1,6 +1,8 @@
 package front
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"lockstep/actors/core"
@@ -49,19 +51,29 @@ func (f *Front) topicFor(from Client, op access.Operation, img *image.Image, nam
 
 // mayConfigure judges what is about the settings of a resource: those of brokers belong to the cluster.
 func (f *Front) mayConfigure(from Client, op access.Operation, kind kmsg.ConfigResourceType, name string) (perr.Code, string) {
-	may, denied := true, perr.ClusterAuthorizationFailed
+	var t access.ResourceType
+	var denied perr.Code
 	switch kind {
 	case kmsg.ConfigResourceTypeTopic:
-		may, denied = f.may(from, op, access.Topic, name), perr.TopicAuthorizationFailed
+		t, denied = access.Topic, perr.TopicAuthorizationFailed
 	case kmsg.ConfigResourceTypeGroupConfig:
-		may, denied = f.may(from, op, access.Group, name), perr.GroupAuthorizationFailed
+		t, denied = access.Group, perr.GroupAuthorizationFailed
 	case clusterMirror:
-		may, denied = f.may(from, op, access.ClusterMirror, name), perr.ClusterMirrorAuthorizationFailed
+		t, denied = access.ClusterMirror, perr.ClusterMirrorAuthorizationFailed
 	default:
-		may = f.mayCluster(from, op)
+		t, name, denied = access.Cluster, access.ClusterName, perr.ClusterAuthorizationFailed
 	}
-	if may {
+	if f.may(from, op, t, name) {
 		return perr.None, ""
 	}
-	return denied, denied.Message()
+	return denied, denial(from, op, t, name)
+}
+
+// denial tells who is denied what they lack, of a resource that they named themselves.
+func denial(from Client, op access.Operation, t access.ResourceType, name string) string {
+	kind := kmsg.ACLResourceType(t).String()
+	if t == access.ClusterMirror {
+		kind = "CLUSTER_MIRROR"
+	}
+	return fmt.Sprintf("%s needs %s on %s %s, by an ACL or as one of super.users", from.Principal, kmsg.ACLOperation(op), kind, name)
 }

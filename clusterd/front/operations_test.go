@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"lockstep/actors/core/access"
+	"lockstep/protocol/messages"
 )
 
 // Whoever asks what they may do is told: everything, as by a Kafka without an authorizer. The answer was that it had not been
@@ -59,6 +62,41 @@ func TestWhoAsksWhatTheyMayDoIsTold(t *testing.T) {
 	for _, rt := range h.raw(1, r, 0).(*kmsg.DescribeTopicPartitionsResponse).Topics {
 		if rt.AuthorizedOperations != topic {
 			t.Errorf("DescribeTopicPartitions of %s: %d", *rt.Topic, rt.AuthorizedOperations)
+		}
+	}
+}
+
+// With an authorizer everybody is told what they may do themselves, and of the cluster nothing without the right to describe it.
+func TestWhoAsksIsToldWhatTheyMayDo(t *testing.T) {
+	const read, write, alter, describe, create = 1 << 3, 1 << 4, 1 << 7, 1 << 8, 1 << 5
+	h := guarded(t, nil)
+	h.secrets()
+	bob, carol := access.UserNamed("bob"), access.UserNamed("carol")
+	h.allow(right(bob, "READ TOPIC"), right(bob, "WRITE TOPIC"), right(bob, "READ GROUP"), right(bob, "CREATE CLUSTER"), right(bob, "ALTER CLUSTER_MIRROR"),
+		right(carol, "CREATE CLUSTER"), right(carol, "DESCRIBE CLUSTER"))
+	all := metadataOf(secretTopic)
+	all.IncludeClusterAuthorizedOperations, all.IncludeTopicAuthorizedOperations = true, true
+	described := h.as(bob, all, 10).(*kmsg.MetadataResponse)
+	groups := kmsg.NewPtrDescribeGroupsRequest()
+	groups.Groups, groups.IncludeAuthorizedOperations = []string{secretGroup, secretConsumers}, true
+	told := h.as(bob, groups, 6).(*kmsg.DescribeGroupsResponse)
+	pages := kmsg.NewPtrDescribeTopicPartitionsRequest()
+	pages.Topics = []kmsg.DescribeTopicPartitionsRequestTopic{{Topic: secretTopic}}
+	mirrors := messages.NewPtrDescribeClusterMirrorsRequest()
+	mirrors.MirrorNames, mirrors.IncludeAuthorizedOperations = []string{secretMirror}, true
+	cluster := kmsg.NewPtrDescribeClusterRequest()
+	cluster.IncludeClusterAuthorizedOperations = true
+	for name, c := range map[string]struct{ got, want int32 }{
+		"the topic":          {described.Topics[0].AuthorizedOperations, read | write | describe},
+		"the topic in pages": {h.as(bob, pages, 0).(*kmsg.DescribeTopicPartitionsResponse).Topics[0].AuthorizedOperations, read | write | describe},
+		"the cluster":        {described.AuthorizedOperations, 0},
+		"the group":          {told.Groups[0].AuthorizedOperations, read | describe},
+		"another group":      {told.Groups[1].AuthorizedOperations, noOperations},
+		"the mirror":         {h.as(bob, mirrors, 0).(*messages.DescribeClusterMirrorsResponse).Mirrors[0].AuthorizedOperations, alter | describe},
+		"carol's cluster":    {h.as(carol, cluster, 2).(*kmsg.DescribeClusterResponse).ClusterAuthorizedOperations, create | describe},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", name, c.got, c.want)
 		}
 	}
 }
