@@ -31,6 +31,7 @@ func (f *Front) joinGroup(r *kmsg.JoinGroupRequest, from Client, slot *Slot) {
 		SessionTimeoutMs:   int64(r.SessionTimeoutMillis),
 		RebalanceTimeoutMs: int64(r.RebalanceTimeoutMillis),
 		Image:              f.broker.Image(),
+		Asker:              f.asker(from),
 	}
 	if r.Version == 0 {
 		cmd.RebalanceTimeoutMs = cmd.SessionTimeoutMs

@@ -23,7 +23,7 @@ func (f *Front) consumerGroupHeartbeat(r *kmsg.ConsumerGroupHeartbeatRequest, fr
 	cmd := group.ConsumerBeat{
 		Group: r.Group, MemberID: r.MemberID, Epoch: r.MemberEpoch, InstanceID: r.InstanceID, RackID: r.RackID,
 		RebalanceMs: int64(r.RebalanceTimeoutMillis), Topics: r.SubscribedTopicNames, Assignor: r.ServerAssignor,
-		ClientID: from.ID, ClientHost: clientHost(from), Image: f.broker.Image(),
+		ClientID: from.ID, ClientHost: clientHost(from), Image: f.broker.Image(), Asker: f.asker(from),
 	}
 	if r.Version >= 1 {
 		cmd.Regex = r.SubscribedTopicRegex

@@ -9,7 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core"
 	"lockstep/actors/core/access"
 	"lockstep/clusterd/security"
 )
@@ -93,5 +95,25 @@ func TestUsersDoWhatACLsAllow(t *testing.T) {
 	}
 	if err := write(user("bob", kgo.DisableIdempotentWrite()), "orders", "x"); !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		t.Errorf("bob writes after he may not any more: %v", err)
+	}
+}
+
+// A pattern of a consumer finds only topics that it may describe, and a group is described to who may describe all it reads.
+func TestAPatternFindsWhatMayBeDescribed(t *testing.T) {
+	h := guarded(t, nil)
+	topic, _ := h.secrets()
+	bob := access.UserNamed("bob")
+	h.allow(right(bob, "READ GROUP:bobs"), right(bob, "DESCRIBE TOPIC"))
+	beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	beat.Group, beat.MemberID, beat.RebalanceTimeoutMillis = "bobs", "m", 60_000
+	beat.SubscribedTopicRegex, beat.Topics = text("secret-.*"), []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	got := h.as(bob, beat, 1).(*kmsg.ConsumerGroupHeartbeatResponse)
+	if got.ErrorCode != 0 || got.Assignment == nil || len(got.Assignment.Topics) != 1 || core.TopicID(got.Assignment.Topics[0].TopicID) != topic {
+		t.Errorf("%+v %+v", got, got.Assignment)
+	}
+	describe := kmsg.NewPtrConsumerGroupDescribeRequest()
+	describe.Groups = []string{"bobs"}
+	if g := h.as(bob, describe, 1).(*kmsg.ConsumerGroupDescribeResponse).Groups[0]; g.ErrorCode != 0 || len(g.Members) != 1 {
+		t.Errorf("%+v", g)
 	}
 }

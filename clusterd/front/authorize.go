@@ -20,6 +20,14 @@ func (f *Front) may(from Client, op access.Operation, t access.ResourceType, nam
 	return f.image().ACLs.Allowed(f.access, from.Principal, from.Host, op, t, name)
 }
 
+// asker is somebody for whoever judges later.
+func (f *Front) asker(from Client) access.Asker {
+	if !f.access.On {
+		return access.Asker{}
+	}
+	return access.Asker{Rules: f.image().ACLs, Settings: f.access, Principal: from.Principal, Host: from.Host}
+}
+
 // mayCluster is may for the cluster itself.
 func (f *Front) mayCluster(from Client, op access.Operation) bool {
 	return f.may(from, op, access.Cluster, access.ClusterName)

@@ -180,7 +180,7 @@ func (b *beat) raise(m *consumer, old string, moved bool) (epoch int32, topics m
 		k.all, k.allSince = b.req.Image.Version, b.now.Mono
 	}
 	b.event(TopicsLooked{Group: b.req.Group, looked: k})
-	topics = subscriptionsOf(b.with(m, old)).lookUp(b.req.Image, b.g.topics, all)
+	topics = subscriptionsOf(b.with(m, old)).lookUp(b.req.Image, b.req.Asker, b.g.topics, all)
 	if !moved && maps.Equal(topics, b.g.topics) {
 		return b.g.epoch, b.g.topics
 	}

@@ -15,7 +15,7 @@ import (
 // joinAsClassic takes over what a member says and answers at once, with its epoch as the generation.
 func (s *State) joinAsClassic(c JoinGroup, now core.Now) outcome {
 	b := &beat{s: s, g: s.groups[c.Group].consumers, now: now, req: ConsumerBeat{Ref: c.Ref, Group: c.Group, MemberID: c.MemberID,
-		InstanceID: c.InstanceID, RebalanceMs: c.RebalanceTimeoutMs, ClientID: c.ClientID, ClientHost: c.ClientHost, Image: c.Image}}
+		InstanceID: c.InstanceID, RebalanceMs: c.RebalanceTimeoutMs, ClientID: c.ClientID, ClientHost: c.ClientHost, Image: c.Image, Asker: c.Asker}}
 	refuse := func(code perr.Code, text string, id string) outcome {
 		var out outcome
 		answer(&out, Joined{Ref: c.Ref, Code: code, Text: text, Generation: -1, MemberID: id})

@@ -2,6 +2,7 @@ package group
 
 import (
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/assignor"
 	"lockstep/actors/core/image"
 )
@@ -68,6 +69,8 @@ type JoinGroup struct {
 	RebalanceTimeoutMs int64 // v0: the session time-out
 	// Image is of the broker that was asked; a group that has members of the consumer protocol looks topics up in it.
 	Image *image.Image
+	// Asker is who sent it: patterns find the topics that they may describe.
+	Asker access.Asker
 }
 
 // Protocol is one assignor a member supports, with its subscription.
@@ -193,6 +196,7 @@ type ConsumerBeat struct {
 	ClientID    string
 	ClientHost  string       // Kafka writes "/127.0.0.1"
 	Image       *image.Image // of the broker that was asked; topics are looked up in it
+	Asker       access.Asker // patterns find the topics that they may describe
 }
 
 // DescribeConsumers asks for one group of the consumer protocol. Answered by ConsumersDescribed.

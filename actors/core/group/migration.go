@@ -75,7 +75,7 @@ func (b *beat) upgrade(l *live) (perr.Code, string) {
 		g.put(&n)
 		g.targets[m.said.Member] = n.assigned
 	}
-	g.topics = subscriptionsOf(g.inOrder()).lookUp(b.req.Image, nil, true)
+	g.topics = subscriptionsOf(g.inOrder()).lookUp(b.req.Image, b.req.Asker, nil, true)
 	b.g = g
 	b.event(MembershipChanged{Group: b.req.Group})
 	for _, m := range g.inOrder() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lockstep/actors/core"
+	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/pattern"
 )
@@ -42,8 +43,9 @@ func (s subscriptions) match(name string) bool {
 }
 
 // lookUp finds the topics that exist. With all the patterns are matched with every name of the image; without, only
-// with those of before, because that is cheap enough for every change of an image.
-func (s subscriptions) lookUp(img *image.Image, before map[string]subscribedTopic, all bool) map[string]subscribedTopic {
+// with those of before, because that is cheap enough for every change of an image. As in Kafka, whoever comes when all names are
+// looked through decides with their rights what the patterns of the group find.
+func (s subscriptions) lookUp(img *image.Image, by access.Asker, before map[string]subscribedTopic, all bool) map[string]subscribedTopic {
 	found := map[string]subscribedTopic{}
 	add := func(name string) {
 		if t, ok := img.TopicNamed(name); ok {
@@ -58,7 +60,7 @@ func (s subscriptions) lookUp(img *image.Image, before map[string]subscribedTopi
 	}
 	if all {
 		for name := range img.Names {
-			if s.match(name) {
+			if s.match(name) && by.May(access.Describe, access.Topic, name) {
 				add(name)
 			}
 		}
