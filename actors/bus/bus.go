@@ -36,9 +36,12 @@ type Options struct {
 	Advertise string // what destinations are told, "" for the address the server has
 	Insecure  bool   // allows a Listen that is not loopback
 	Unsynced  bool   // this cluster runs with durability=os
-	Lease     time.Duration
-	Source    Source
-	Home      Destination
+	// Authorized: an authorizer decides who commands this cluster, so that what comes over NATS, from nobody in particular, is
+	// sent to the Kafka port.
+	Authorized bool
+	Lease      time.Duration
+	Source     Source
+	Home       Destination
 	// Ask sends one request to a broker of the source over the Kafka port and waits for its answer. When
 	// ctx ends first, the connection ends with it, so that nothing is delivered later.
 	Ask func(ctx context.Context, config map[string]string, req kmsg.Request) (kmsg.Response, error)

@@ -298,7 +298,7 @@ func (o *outlet) ask(ctx context.Context, _ map[string]string, req kmsg.Request)
 		return nil, fmt.Errorf("answer over the bus is not for this request")
 	}
 	if a.ErrorCode != 0 {
-		return nil, fmt.Errorf("source does not understand the request: %s: %s", perr.Code(a.ErrorCode).Name(), text(a.ErrorMessage))
+		return nil, fmt.Errorf("source does not take the request over NATS: %s: %s", perr.Code(a.ErrorCode).Name(), text(a.ErrorMessage))
 	}
 	resp := req.ResponseKind()
 	resp.SetVersion(req.GetVersion())

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,26 @@ func TestAStopIsNotSentAfterItsDeadline(t *testing.T) {
 	if c := dst.Counts(); c.RequestExpired != 1 || c.Requests != 0 {
 		t.Errorf("counted %+v", c)
 	}
+}
+
+// Nobody knows who publishes on NATS: what an authorizer has to decide goes to the Kafka port, whoever asks first by NATS.
+func TestWithAnAuthorizerCommandsAreForTheKafkaPort(t *testing.T) {
+	w := newWorld(t)
+	w.authorized = true
+	_, dst := w.pair(time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := dst.outlet("dr").ask(ctx, nil, messages.NewPtrRegisterMirrorSyncTopicRequest())
+	if err == nil || !strings.Contains(err.Error(), "on its Kafka port") {
+		t.Errorf("over NATS: %v", err)
+	}
+	w.mu.Lock()
+	if len(w.requests) > 0 {
+		t.Errorf("%v came through", w.requests)
+	}
+	w.mu.Unlock()
+	dst.Register(register(2)) // over Kafka
+	w.awaitRegistered()
 }
 
 func TestOnlyRegistrationsAreServedOverTheBus(t *testing.T) {

@@ -141,6 +141,12 @@ func (n *inlet) receiveControl(m *nats.Msg) {
 		n.link.publish(m.Reply, messages.EncodeBus(answer))
 		return
 	}
+	if n.bus.options.Authorized {
+		text := "a source with an authorizer takes commands on its Kafka port, where it knows who gives them"
+		answer.ErrorCode, answer.ErrorMessage = int16(perr.ClusterAuthorizationFailed), &text
+		n.link.publish(m.Reply, messages.EncodeBus(answer))
+		return
+	}
 	n.bus.options.Source.Handle(req, func(resp kmsg.Response) {
 		resp.SetVersion(c.ApiVersion)
 		answer.Body = resp.AppendTo(nil)

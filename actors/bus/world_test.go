@@ -20,8 +20,9 @@ import (
 
 // world stands for both clusters beside the bus: what reached the source, what reached the destination.
 type world struct {
-	t     *testing.T
-	start time.Time
+	authorized bool // the clusters have an authorizer
+	t          *testing.T
+	start      time.Time
 
 	mu       sync.Mutex
 	news     *sync.Cond
@@ -143,7 +144,7 @@ func unregister(r *messages.UnregisterMirrorSyncTopicRequest) kmsg.Response {
 
 func (w *world) open(cluster core.ClusterID, listen string, lease time.Duration) *Bus {
 	w.t.Helper()
-	b, err := Open(Options{Cluster: cluster, Listen: listen, Lease: lease, Source: w, Home: w, Ask: w.ask,
+	b, err := Open(Options{Cluster: cluster, Listen: listen, Lease: lease, Source: w, Home: w, Ask: w.ask, Authorized: w.authorized,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		w.t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // Call sends one request to some broker of a mirror's source, on a connection of its own, and waits for the
 // answer. When ctx ends first, the connection ends with it and with everything not delivered yet.
 func (f *Fetchers) Call(ctx context.Context, config map[string]string, req kmsg.Request) (kmsg.Response, error) {
-	c, err := ParseConfig(config)
+	c, err := ParseConfig(config, f.options.Secrets)
 	if err != nil {
 		return nil, err
 	}

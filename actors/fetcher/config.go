@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"lockstep/actors/core/mirror"
+	"lockstep/protocol/properties"
 )
 
 // Config is how one mirror reads its source: the client settings of the mirror's configuration, under
@@ -21,6 +25,10 @@ type Config struct {
 	Exclude string
 	// NATSURL overrides what the source says of its NATS.
 	NATSURL string
+
+	ClientID string
+	// Security holds what was written, with secrets by their names: they are looked up whenever a connection is made.
+	Security properties.Security
 
 	RequestTimeout  time.Duration
 	DialTimeout     time.Duration
@@ -43,11 +51,21 @@ const (
 	maxBackoff             = 10 * time.Second
 )
 
-// ParseConfig reads a mirror's configuration. Keys that are not about fetching (topics.include, …) are
-// left to others; a value that cannot be read is an error naming key, value and what would be right.
-func ParseConfig(kv map[string]string) (Config, error) {
+// ParseConfig reads a mirror's configuration. Keys that are not about fetching are left to others; a value that cannot be
+// read is an error naming key, value and what would be right. Secrets are found where places allows it, nil: anywhere; one
+// that is written out is refused, because settings of mirrors are journaled.
+func ParseConfig(kv map[string]string, places *properties.Places) (Config, error) {
+	if name := properties.Literal(kv); name != "" {
+		return Config{}, fmt.Errorf("%s holds a secret, and the settings of a mirror are journaled: write ${file:PATH:KEY} or ${env:NAME} "+
+			"in its place, in sasl.jaas.config password=\"${file:PATH:KEY}\"; clusterd looks it up where --mirror-secrets allows it to", name)
+	}
+	security, err := properties.ReadSecurity(bare(kv), places)
+	if err != nil {
+		return Config{}, err
+	}
 	r := settings{kv: kv}
 	c := Config{
+		Security: security, ClientID: cmp.Or(r.text("client.id"), clientID),
 		SourceCluster:   r.text("source.cluster.id"),
 		NATSURL:         r.text("lockstep.nats.url"),
 		RequestTimeout:  r.millis("request.timeout.ms", 30_000, 100),
@@ -76,6 +94,39 @@ func ParseConfig(kv map[string]string) (Config, error) {
 	}
 	return c, nil
 }
+
+// bare are the settings by their present names.
+func bare(kv map[string]string) map[string]string {
+	out := make(map[string]string, len(kv))
+	for name, value := range kv {
+		if present := strings.TrimPrefix(name, "mirror."); present == name || kv[present] == "" {
+			out[present] = strings.TrimSpace(value)
+		}
+	}
+	return out
+}
+
+// CheckConfig is ParseConfig for settings that an operator is about to give a mirror: one that nobody would look at is
+// refused by name.
+func CheckConfig(kv map[string]string, places *properties.Places) error {
+	if _, err := ParseConfig(kv, places); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(kv)) {
+		present := strings.TrimPrefix(name, "mirror.")
+		if !slices.Contains(ofMirror, name) && !slices.Contains(ofFetching, present) && !properties.Follows(present) && !properties.OfNoConsequence(present) {
+			return fmt.Errorf("%.80q is no setting of a mirror that is followed here: leave it out; which topics are mirrored is said by --topics and --exclude", name)
+		}
+	}
+	return nil
+}
+
+// What a mirror's settings may be: those read here, under either name, and those of its machine.
+var (
+	ofFetching = []string{"source.cluster.id", "lockstep.nats.url", "metadata.refresh.interval.ms", "fetch.wait.max.ms", "fetch.backoff.ms", "fetch.min.bytes",
+		"fetch.response.max.bytes", "fetch.max.bytes", "replication.throttled.rate", "topic.properties.exclude"}
+	ofMirror = []string{"lockstep.claim.lease.ms", "mirror.sync.topic.demote.timeout.ms", mirror.MinClassSetting, mirror.FollowUncleanSetting}
+)
 
 // Addresses are the brokers to begin with.
 func (c Config) Addresses() []string { return strings.Split(c.Bootstrap, ",") }

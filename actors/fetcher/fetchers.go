@@ -17,6 +17,7 @@ import (
 
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
+	"lockstep/protocol/properties"
 )
 
 // Options say what fetchers read for and whom they tell.
@@ -27,6 +28,8 @@ type Options struct {
 	// ThrottledRate is mirror.replication.throttled.rate: bytes per second that each broker of this cluster may read for
 	// the partitions it leads, over all mirrors; 0: unlimited. A mirror may have a rate of its own, for all it reads.
 	ThrottledRate int64
+	// Secrets say where the settings of mirrors may point for passwords and keys; nil: anywhere.
+	Secrets *properties.Places
 }
 
 // Fetchers runs the fetchers of every mirror of one destination cluster. Its methods never block, except

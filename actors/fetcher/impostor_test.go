@@ -55,7 +55,7 @@ func TestABrokerThatSaysNothingDoesNotHideTheNext(t *testing.T) { // C8
 	silent := listenBefore(t, r.peer.addr())
 	defer silent.Close()
 	config := map[string]string{"bootstrap.servers": silent.Addr().String() + "," + r.peer.addr()}
-	c, err := ParseConfig(config)
+	c, err := ParseConfig(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

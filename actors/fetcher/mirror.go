@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/perr"
+	"lockstep/protocol/properties"
 )
 
 // mirrorRun is one mirror: its goroutine knows the source's metadata and says which fetcher reads what.
@@ -117,7 +119,7 @@ func (m *mirrorRun) receive(msg any) (changed bool) {
 			return false
 		}
 		m.raw = maps.Clone(msg.config)
-		c, err := ParseConfig(msg.config)
+		c, err := ParseConfig(msg.config, m.all.options.Secrets)
 		if err != nil {
 			m.log.Error("mirror configuration cannot be used", "error", err)
 			m.failAll(perr.InvalidConfig, err.Error())
@@ -187,7 +189,11 @@ func (m *mirrorRun) readSource() {
 	if err != nil {
 		m.count.metadataFailures.Add(1)
 		m.log.Warn("no broker of the source answers", "bootstrap", m.config.Bootstrap, "error", err)
-		m.failAll(perr.BrokerNotAvailable, fmt.Sprintf("source unreachable: %v", err))
+		code := perr.BrokerNotAvailable
+		if errors.As(err, new(*properties.Refused)) {
+			code = perr.SaslAuthenticationFailed
+		}
+		m.failAll(code, fmt.Sprintf("source unreachable: %v", err))
 		m.soonest = now.Add(m.pause.next(m.all.connect))
 		m.wanted = true
 		return

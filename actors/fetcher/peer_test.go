@@ -19,12 +19,11 @@ import (
 // peer is a Kafka broker made of a few lines: one topic, logs written by the test, and a script that may
 // change any fetch answer. It speaks over TCP, so that the fetcher's own framing is tested with it.
 type peer struct {
-	t       *testing.T
-	ln      net.Listener
-	cluster string
-	topic   core.TopicID
-	name    string
-	nats    string
+	t     *testing.T
+	ln    net.Listener
+	topic core.TopicID
+
+	cluster, name, nats string
 
 	mu     sync.Mutex
 	moved  *sync.Cond
@@ -41,6 +40,7 @@ type peer struct {
 	extra       func(*messages.FetchResponse)
 	fetches     []peerFetch
 	conns       map[net.Conn]bool
+	doorman     *doorman // nil: anybody may ask
 	serving     sync.WaitGroup
 }
 
@@ -212,7 +212,7 @@ func (p *peer) serve(c net.Conn) {
 			p.t.Errorf("fetcher sent an unreadable request of key %d: %v", key, err)
 			return
 		}
-		resp := p.answer(c, req)
+		resp := p.reply(c, req)
 		if resp == nil {
 			return
 		}
@@ -240,7 +240,7 @@ func (p *peer) answer(c net.Conn, req kmsg.Request) kmsg.Response {
 	switch req := req.(type) {
 	case *kmsg.ApiVersionsRequest:
 		resp := kmsg.NewPtrApiVersionsResponse()
-		for key, newest := range map[int16]int16{1: p.newest, 2: 7, 3: 12, 18: 3, 23: 4, 32: 4, 108: 0, 109: 0} {
+		for key, newest := range map[int16]int16{1: p.newest, 2: 7, 3: 12, 17: 1, 18: 3, 23: 4, 32: 4, 36: 2, 108: 0, 109: 0} {
 			k := kmsg.NewApiVersionsResponseApiKey()
 			if k.ApiKey, k.MaxVersion = key, newest; key > 100 && p.knowsNoSync {
 				continue

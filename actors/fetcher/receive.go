@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -169,6 +170,7 @@ func (f *fetcher) refused(c *cursor, q asked, code perr.Code, text string, now t
 		f.mirror.reports.refused(c, q.sent)
 		return
 	}
+	text = cmp.Or(text, neededRight(code))
 	switch code {
 	case perr.OffsetOutOfRange:
 		// The source's log begins above our end, or ends below it: the check finds out which.

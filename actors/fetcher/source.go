@@ -15,6 +15,7 @@ import (
 	"lockstep/actors/core"
 	"lockstep/actors/core/mirror"
 	"lockstep/actors/core/pattern"
+	"lockstep/protocol/perr"
 )
 
 // Source is what a source cluster says of itself.
@@ -61,7 +62,11 @@ func discoverAt(ctx context.Context, c Config, addr string, match func(string) b
 	if s.NATSURL, err = natsURL(ctx, conn, md, addr); err != nil {
 		return Source{}, err
 	}
-	return s, copySettings(ctx, conn, c, s.Topics)
+	denied, err := copySettings(ctx, conn, c, s.Topics)
+	if err == nil && len(denied) > 0 {
+		err = fmt.Errorf("the source does not show the settings of %.200q, which a mirror copies; %s", denied, neededRight(perr.TopicAuthorizationFailed))
+	}
+	return s, err
 }
 
 func (c Config) checkCluster(id core.ClusterID) error {
@@ -167,8 +172,9 @@ func natsURL(ctx context.Context, conn *conn, md metadata, addr string) (string,
 
 const natsSetting = "lockstep.nats.url"
 
-// copySettings fills in the overrides that a mirror copies (D22).
-func copySettings(ctx context.Context, conn *conn, c Config, topics []mirror.SourceTopic) error {
+// copySettings fills in the overrides that a mirror copies (D22), and names the topics whose settings are not for its user
+// to see.
+func copySettings(ctx context.Context, conn *conn, c Config, topics []mirror.SourceTopic) (denied []string, err error) {
 	var resources []kmsg.DescribeConfigsRequestResource
 	for _, t := range topics {
 		r := kmsg.NewDescribeConfigsRequestResource()
@@ -176,16 +182,19 @@ func copySettings(ctx context.Context, conn *conn, c Config, topics []mirror.Sou
 		resources = append(resources, r)
 	}
 	if len(resources) == 0 {
-		return nil
+		return nil, nil
 	}
 	values, err := describeConfigs(ctx, conn, resources)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	exclude := strings.Split(c.Exclude, ",")
 	for i := range topics {
 		for _, v := range values {
 			if v.ResourceName != topics[i].Name || v.ErrorCode != 0 {
+				if perr.Code(v.ErrorCode) == perr.TopicAuthorizationFailed && v.ResourceName == topics[i].Name {
+					denied = append(denied, v.ResourceName)
+				}
 				continue
 			}
 			topics[i].Config = map[string]string{}
@@ -196,7 +205,19 @@ func copySettings(ctx context.Context, conn *conn, c Config, topics []mirror.Sou
 			}
 		}
 	}
-	return nil
+	return denied, nil
+}
+
+// neededRight says what the user of a mirror lacks at a source that answers code; "" if it is nothing of the kind.
+func neededRight(code perr.Code) string {
+	switch code {
+	case perr.TopicAuthorizationFailed:
+		return "the mirror's user needs READ and DESCRIBE_CONFIGS of the topic at the source"
+	case perr.ClusterAuthorizationFailed:
+		return "the mirror's user needs CLUSTER_ACTION of the cluster at the source, which gates acknowledgements for it"
+	default:
+		return ""
+	}
 }
 
 func describeConfigs(ctx context.Context, conn *conn, resources []kmsg.DescribeConfigsRequestResource) ([]kmsg.DescribeConfigsResponseResource, error) {
@@ -287,8 +308,13 @@ func (m *mirrorRun) observe(ctx context.Context, conn *conn, md metadata) error 
 	if len(found) == 0 {
 		return nil
 	}
-	if err := copySettings(ctx, conn, m.config, found); err != nil {
+	denied, err := copySettings(ctx, conn, m.config, found)
+	if err != nil {
 		return err
+	}
+	if len(denied) > 0 { // they are looked for again, and the others need not wait
+		m.log.Warn("topics are not mirrored yet", "topics", denied, "reason", neededRight(perr.TopicAuthorizationFailed))
+		found = slices.DeleteFunc(found, func(t mirror.SourceTopic) bool { return slices.Contains(denied, t.Name) })
 	}
 	cmd := mirror.ObserveSource{}
 	for _, t := range found {

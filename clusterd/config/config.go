@@ -32,6 +32,7 @@ type Config struct {
 	Set            map[string]string `name:"set" mapsep:"none" placeholder:"KEY=VALUE" help:"A broker setting by Kafka's name; repeat it."`
 	SegmentBytes   int64             `name:"segment-bytes" default:"67108864" help:"Size of a commit log segment of a volume."`
 	InsecureListen bool              `name:"insecure-listen" help:"Allow plaintext listeners beyond loopback."`
+	MirrorSecrets  []string          `name:"mirror-secrets" placeholder:"PATH" help:"Where settings of mirrors may point for passwords and keys: files, directories, or env:NAME; repeat it. Nowhere else is looked."`
 	Debug          bool              `name:"debug" help:"Log every event of the data plane."`
 }
 
@@ -70,6 +71,9 @@ func (c *Config) Check() error {
 	}
 	if err := c.validateNATS(); err != nil {
 		return err
+	}
+	if _, err := properties.ParsePlaces(c.MirrorSecrets); err != nil {
+		return fmt.Errorf("--mirror-secrets: %w", err)
 	}
 	return c.validateSettings()
 }

@@ -25,6 +25,7 @@ import (
 	"lockstep/clusterd/config"
 	"lockstep/clusterd/front"
 	"lockstep/clusterd/metrics"
+	"lockstep/protocol/properties"
 )
 
 // claimLeaseMs is how long a claim of a mirror stands after the source was heard last (C4), unless
@@ -44,6 +45,7 @@ type Daemon struct {
 	http     *httpServer
 	memory   *front.Memory
 	traffic  front.Traffic
+	secrets  *properties.Places
 
 	listeners []front.Listener // in the order of --kafka-listen
 
@@ -198,11 +200,15 @@ func (d *Daemon) connect() (err error) {
 	d.bus, err = bus.Open(bus.Options{
 		Cluster: d.cluster.ID(), Listen: d.config.NATSListen, URL: d.config.NATSURL, Advertise: d.config.NATSAdvertise,
 		Unsynced: d.config.Durability == "os", Insecure: d.config.InsecureListen, Lease: time.Duration(d.config.Int("lockstep.claim.lease.ms", claimLeaseMs)) * time.Millisecond, Source: w, Home: w, Ask: ask, Log: d.log,
+		Authorized: d.config.Set["authorizer.class.name"] != "",
 	})
 	if err != nil {
 		return err
 	}
-	d.fetchers = fetcher.New(fetcher.Options{Destination: w, Links: d.bus, Log: d.log, ThrottledRate: d.throttledRate()})
+	if d.secrets, err = properties.ParsePlaces(d.config.MirrorSecrets); err != nil {
+		return err
+	}
+	d.fetchers = fetcher.New(fetcher.Options{Destination: w, Links: d.bus, Log: d.log, ThrottledRate: d.throttledRate(), Secrets: d.secrets})
 	d.cluster.Attach(d.fetchers, d.bus)
 	return nil
 }

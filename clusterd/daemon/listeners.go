@@ -72,7 +72,7 @@ func (d *Daemon) serve(b *broker.Broker, lines []net.Listener) {
 		panic(err) // Check has seen it
 	}
 	f := front.New(front.Config{
-		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Access: may, Source: sources{}, Log: d.log,
+		Cluster: d.cluster, Broker: b, Memory: d.memory, Traffic: &d.traffic, Limits: d.limits(), Settings: settings, Access: may, Source: sources{d.secrets}, Log: d.log,
 	})
 	d.mu.Lock()
 	d.fronts[b.ID()] = f

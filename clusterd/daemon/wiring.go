@@ -21,6 +21,7 @@ import (
 	"lockstep/actors/fetcher"
 	"lockstep/clusterd/front"
 	"lockstep/protocol/messages"
+	"lockstep/protocol/properties"
 )
 
 type (
@@ -144,21 +145,21 @@ func (w *wiring) Topic(id core.TopicID, name string) mirror.LocalTopic {
 }
 
 // sources asks source clusters for the front.
-type sources struct{}
+type sources struct{ secrets *properties.Places }
 
-func (sources) Identify(ctx context.Context, config map[string]string) (core.ClusterID, error) {
-	s, err := discover(ctx, config, func(string) bool { return false })
-	return s.Cluster, err
+func (s sources) Identify(ctx context.Context, config map[string]string) (core.ClusterID, error) {
+	found, err := s.discover(ctx, config, func(string) bool { return false })
+	return found.Cluster, err
 }
 
-func (sources) Check(config map[string]string) string {
-	if _, err := fetcher.ParseConfig(config); err != nil {
+func (s sources) Check(config map[string]string) string {
+	if err := fetcher.CheckConfig(config, s.secrets); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func (sources) Topics(ctx context.Context, config map[string]string, names, include, exclude []string) ([]mirror.SourceTopic, error) {
+func (s sources) Topics(ctx context.Context, config map[string]string, names, include, exclude []string) ([]mirror.SourceTopic, error) {
 	wanted, err := patterns(include)
 	if err != nil {
 		return nil, err
@@ -167,14 +168,14 @@ func (sources) Topics(ctx context.Context, config map[string]string, names, incl
 	if err != nil {
 		return nil, err
 	}
-	s, err := discover(ctx, config, func(name string) bool {
+	found, err := s.discover(ctx, config, func(name string) bool {
 		return (slices.Contains(names, name) || wanted(name)) && !unwanted(name)
 	})
-	return s.Topics, err
+	return found.Topics, err
 }
 
-func discover(ctx context.Context, config map[string]string, match func(string) bool) (fetcher.Source, error) {
-	c, err := fetcher.ParseConfig(config)
+func (s sources) discover(ctx context.Context, config map[string]string, match func(string) bool) (fetcher.Source, error) {
+	c, err := fetcher.ParseConfig(config, s.secrets)
 	if err != nil {
 		return fetcher.Source{}, err
 	}

@@ -72,6 +72,10 @@ func (f *Front) createClusterMirror(r *messages.CreateClusterMirrorRequest, from
 		refuse(perr.InvalidRequest, "the mirror's settings need bootstrap.servers: host:port of brokers of the source")
 		return
 	}
+	if why := f.source.Check(config); why != "" {
+		refuse(perr.InvalidConfig, why)
+		return
+	}
 	f.detached(slot, func(ctx context.Context) {
 		source := core.ClusterID(config[sourceClusterID])
 		asked := maps.Clone(config)

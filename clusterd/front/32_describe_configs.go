@@ -16,6 +16,7 @@ import (
 	"lockstep/actors/core/image"
 	"lockstep/actors/core/mirror"
 	"lockstep/protocol/perr"
+	"lockstep/protocol/properties"
 )
 
 // DescribeConfigs v1–4. v1 brings sources and synonyms, v3 types and documentation, v4 is flexible.
@@ -152,7 +153,11 @@ func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setti
 		}
 		var list []setting
 		for _, key := range slices.Sorted(maps.Keys(m.Config)) {
-			s := setting{Setting: controller.Setting{Name: key, Type: controller.String}, synonyms: []synonym{{value: m.Config[key], source: kmsg.ConfigSourceDynamicTopicConfig}}}
+			kind := controller.String
+			if properties.Secret(key) { // only a reference to it, but of an older release it may be itself
+				kind = controller.Password
+			}
+			s := setting{Setting: controller.Setting{Name: key, Type: kind}, synonyms: []synonym{{value: m.Config[key], source: kmsg.ConfigSourceDynamicTopicConfig}}}
 			s.settle()
 			list = append(list, s)
 		}

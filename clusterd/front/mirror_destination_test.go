@@ -19,7 +19,7 @@ import (
 type askedSource struct{}
 
 func (askedSource) Check(config map[string]string) string {
-	if _, err := fetcher.ParseConfig(config); err != nil {
+	if _, err := fetcher.ParseConfig(config, nil); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -38,7 +38,7 @@ func (askedSource) Topics(ctx context.Context, config map[string]string, names, 
 }
 
 func discovered(ctx context.Context, config map[string]string, match func(string) bool) (fetcher.Source, error) {
-	c, err := fetcher.ParseConfig(config)
+	c, err := fetcher.ParseConfig(config, nil)
 	if err != nil {
 		return fetcher.Source{}, err
 	}

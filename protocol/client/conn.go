@@ -15,6 +15,7 @@ import (
 
 	"lockstep/protocol"
 	"lockstep/protocol/messages"
+	"lockstep/protocol/properties"
 )
 
 // ErrClosed is what requests meet after Close.
@@ -28,6 +29,7 @@ type Options struct {
 	ClientID    string
 	DialTimeout time.Duration // of connecting and the handshake, 0: 10 s
 	MaxAnswer   int           // bytes of one answer, 0: 128 MiB
+	Security    properties.Security
 }
 
 // Conn is one connection to a broker. Requests may be sent from several goroutines; they go out in the order of
@@ -40,6 +42,10 @@ type Conn struct {
 	limit    int
 	ranges   map[int16]span
 	reader   sync.WaitGroup
+	security properties.Security
+
+	session sync.RWMutex // held alone while the session is renewed: nothing else may be asked then
+	again   time.Time    // when to do so; zero: never
 
 	write sync.Mutex // held while bytes go out; order of calls is order on the wire
 
@@ -52,7 +58,8 @@ type Conn struct {
 
 type span struct{ min, max int16 }
 
-// Dial connects and asks for the broker's ApiVersions.
+// Dial connects, asks for the broker's ApiVersions, and says who we are. The session is renewed in time by whoever asks
+// next.
 func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = 10 * time.Second
@@ -67,14 +74,21 @@ func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
-	c := &Conn{addr: addr, net: nc, limit: o.MaxAnswer, waiting: map[int32]chan []byte{}, broken: make(chan struct{})}
+	if nc, err = o.Security.Secure(ctx, nc, addr); err != nil {
+		return nil, err
+	}
+	c := &Conn{addr: addr, net: nc, limit: o.MaxAnswer, security: o.Security, waiting: map[int32]chan []byte{}, broken: make(chan struct{})}
 	if o.ClientID != "" {
 		c.clientID = &o.ClientID
 	}
 	c.reader.Go(c.read)
 	if err := c.handshake(ctx); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("ApiVersions of %s: %w", addr, err)
+		return nil, fmt.Errorf("ApiVersions of %s: %w", addr, properties.TLSError(addr, err))
+	}
+	if err := c.authenticate(ctx); err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -103,10 +117,23 @@ func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 	if err := c.speaks(req); err != nil {
 		return nil, err
 	}
-	frame, err := c.exchange(ctx, req)
-	if err != nil || frame == nil {
+	if err := c.renew(ctx); err != nil {
 		return nil, err
 	}
+	c.session.RLock()
+	id, answer, err := c.send(ctx, req)
+	c.session.RUnlock()
+	if err != nil || answer == nil {
+		return nil, err
+	}
+	frame, err := c.await(ctx, req, id, answer)
+	if err != nil {
+		return nil, err
+	}
+	return c.decode(frame, req)
+}
+
+func (c *Conn) decode(frame []byte, req kmsg.Request) (kmsg.Response, error) {
 	resp := req.ResponseKind()
 	if err := protocol.DecodeResponse(frame, resp); err != nil {
 		err = fmt.Errorf("%s: %w", c.addr, err)
@@ -114,6 +141,39 @@ func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 		return nil, err
 	}
 	return resp, nil
+}
+
+// renew proves again who we are when the session is about to end (KIP-368).
+func (c *Conn) renew(ctx context.Context) error {
+	due := func() bool { return !c.again.IsZero() && !time.Now().Before(c.again) }
+	c.session.RLock()
+	ends := due()
+	c.session.RUnlock()
+	if !ends {
+		return nil
+	}
+	c.session.Lock()
+	defer c.session.Unlock()
+	if !due() {
+		return nil
+	}
+	return c.authenticate(ctx)
+}
+
+// authenticate is called by whoever alone may ask.
+func (c *Conn) authenticate(ctx context.Context) (err error) {
+	_, newest, _ := c.Versions(int16(kmsg.SASLAuthenticate))
+	c.again, err = c.security.Authenticate(ctx, c.addr, newest, func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+		frame, err := c.exchange(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		return c.decode(frame, req)
+	})
+	if err != nil {
+		c.fail(err)
+	}
+	return err
 }
 
 // Do is Conn.Do with the answer's type.
@@ -132,14 +192,14 @@ func Do[R kmsg.Response](ctx context.Context, c *Conn, req kmsg.Request) (R, err
 
 // exchange sends one request and returns the frame of its answer.
 func (c *Conn) exchange(ctx context.Context, req kmsg.Request) ([]byte, error) {
-	silent := false
-	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 {
-		silent = true
-	}
-	id, answer, err := c.send(ctx, req, silent)
-	if err != nil || silent {
+	id, answer, err := c.send(ctx, req)
+	if err != nil {
 		return nil, err
 	}
+	return c.await(ctx, req, id, answer)
+}
+
+func (c *Conn) await(ctx context.Context, req kmsg.Request, id int32, answer chan []byte) ([]byte, error) {
 	select {
 	case frame := <-answer:
 		return frame, nil
@@ -160,7 +220,10 @@ func (c *Conn) exchange(ctx context.Context, req kmsg.Request) ([]byte, error) {
 	}
 }
 
-func (c *Conn) send(ctx context.Context, req kmsg.Request, silent bool) (int32, chan []byte, error) {
+// send returns where the answer will come, nil if there will be none.
+func (c *Conn) send(ctx context.Context, req kmsg.Request) (int32, chan []byte, error) {
+	produce, ok := req.(*kmsg.ProduceRequest)
+	silent := ok && produce.Acks == 0
 	c.write.Lock()
 	defer c.write.Unlock()
 	c.mu.Lock()
@@ -170,8 +233,9 @@ func (c *Conn) send(ctx context.Context, req kmsg.Request, silent bool) (int32, 
 	}
 	id := c.next
 	c.next++
-	answer := make(chan []byte, 1)
+	var answer chan []byte
 	if !silent {
+		answer = make(chan []byte, 1)
 		c.waiting[id] = answer
 	}
 	c.mu.Unlock()
