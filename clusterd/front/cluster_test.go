@@ -21,7 +21,6 @@ import (
 	"lockstep/actors/core/group"
 	"lockstep/actors/shell"
 	"lockstep/clusterd/process"
-	"lockstep/clusterd/security"
 	"lockstep/journal"
 	"lockstep/journal/memory"
 )
@@ -37,7 +36,6 @@ type house struct {
 	limits   Limits
 	source   Source
 	listener Listener // how brokers are reached
-	scram    func(mechanism, user string) (security.Credential, bool)
 	// retention of offsets, looked at as often; 0: the default.
 	retention time.Duration
 	session   time.Duration // of members of the consumer protocol; 0: the default
@@ -117,7 +115,7 @@ func (h *house) start() {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Access: may, Source: h.source, Scram: h.scram, Log: testLogger()})
+		f := New(Config{Cluster: c, Broker: b, Memory: h.memory, Traffic: h.traffic, Limits: h.limits, Settings: h.settings, Access: may, Source: h.source, Log: testLogger()})
 		h.fronts = append(h.fronts, f)
 		go f.Serve(lines[i], h.listener)
 	}

@@ -13,7 +13,6 @@ import (
 	"lockstep/actors/broker"
 	"lockstep/actors/core/access"
 	"lockstep/actors/core/image"
-	"lockstep/clusterd/security"
 )
 
 // Limits bound what clients can make a listener hold.
@@ -54,8 +53,6 @@ type Config struct {
 	Settings map[string]string
 	// Access is what the operator gave the authorizer; the zero value is none.
 	Access access.Settings
-	// Scram finds credentials of SCRAM; nil: those of the cluster.
-	Scram func(mechanism, user string) (security.Credential, bool)
 	// Source asks the source cluster of a mirror; nil where this process makes no mirrors.
 	Source Source
 	Log    *slog.Logger
@@ -71,7 +68,6 @@ type Front struct {
 	limits   Limits
 	settings map[string]string
 	access   access.Settings
-	scram    func(mechanism, user string) (security.Credential, bool)
 	refused  seldom // clients that did not show who they are
 	source   Source
 	log      *slog.Logger
@@ -105,14 +101,10 @@ func New(c Config) *Front {
 		limits:   c.Limits,
 		settings: c.Settings,
 		access:   c.Access,
-		scram:    c.Scram,
 		source:   c.Source,
 		log:      c.Log,
 		lines:    map[net.Listener]bool{},
 		conns:    map[*conn]bool{},
-	}
-	if f.scram == nil {
-		f.scram = f.credential
 	}
 	f.done = make(chan struct{})
 	f.quotas = newQuotas()

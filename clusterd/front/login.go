@@ -141,7 +141,7 @@ func (l *login) handshake(r *kmsg.SASLHandshakeRequest, p *pending) error {
 		l.again = now
 	}
 	l.mechanism, l.bare = r.Mechanism, r.Version == 0
-	l.exchange = security.NewExchange(r.Mechanism, security.Users{Plain: l.at.Plain, Scram: l.front.scram})
+	l.exchange = security.NewExchange(r.Mechanism, security.Users{Plain: l.at.Plain, Scram: l.front.credential})
 	p.Reply(resp)
 	return nil
 }

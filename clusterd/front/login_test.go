@@ -2,19 +2,15 @@ package front
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/pbkdf2"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -32,38 +28,32 @@ import (
 // asking makes the brokers of a house ask who their clients are. alice has the password alice-secret, by every mechanism.
 func (h *house) asking(change func(*Listener)) {
 	h.t.Helper()
+	h.keep("alice", "bob")
 	h.stop()
 	h.listener = Listener{Policy: security.Policy{Name: "SASL_PLAINTEXT", Protocol: security.SASLPlaintext, Mechanisms: security.Mechanisms,
 		Plain: map[string]string{"alice": "alice-secret", "bob": "bob-secret"}, Penalty: 20 * time.Millisecond, Receive: security.DefaultReceive}}
-	h.scram = storedUser
 	if change != nil {
 		change(&h.listener)
 	}
 	h.start()
 }
 
-func storedUser(mechanism, user string) (security.Credential, bool) {
-	if user != "alice" && user != "bob" {
-		return security.Credential{}, false
+// keep gives users the credentials that NAME-secret makes.
+func (h *house) keep(users ...string) {
+	h.t.Helper()
+	for _, m := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} { // one of a user at a time, as in Kafka
+		var upserts []kadm.UpsertSCRAM
+		for _, user := range users {
+			upserts = append(upserts, kadm.UpsertSCRAM{User: user, Mechanism: m, Iterations: 4096, Password: user + "-secret"})
+		}
+		all, err := kadm.NewClient(h.client()).AlterUserSCRAMs(patient(h.t), nil, upserts)
+		if err == nil {
+			err = all.Error()
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
 	}
-	h := func() hash.Hash { return sha256.New() }
-	if mechanism == security.ScramSHA512 {
-		h = sha512.New
-	}
-	c := security.Credential{Salt: []byte("of " + user), Iterations: security.MinIterations}
-	salted, err := pbkdf2.Key(h, user+"-secret", c.Salt, c.Iterations, h().Size())
-	if err != nil {
-		panic(err)
-	}
-	mac := func(text string) []byte {
-		m := hmac.New(h, salted)
-		m.Write([]byte(text))
-		return m.Sum(nil)
-	}
-	stored := h()
-	stored.Write(mac("Client Key"))
-	c.StoredKey, c.ServerKey = stored.Sum(nil), mac("Server Key")
-	return c, true
 }
 
 func mechanisms(user, password string) map[string]sasl.Mechanism {
