@@ -316,6 +316,7 @@ func (c *conn) start(p *pending, frame []byte) error {
 	c.front.traffic.asked(h.Key)
 	if c.login != nil && c.login.expired(h.Key) {
 		c.release(p)
+		c.at.counts.expired.Add(1)
 		c.close() // as the client was told; it connects again
 		return nil
 	}

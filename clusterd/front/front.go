@@ -133,6 +133,7 @@ func (f *Front) Serve(l net.Listener, at Listener) error {
 		return l.Close()
 	}
 	f.lines[l] = true
+	at.counts = f.traffic.admitted(&at)
 	f.live.Add(1)
 	f.mu.Unlock()
 	defer f.live.Done()

@@ -13,6 +13,8 @@ type Listener struct {
 	// Addresses are those of all brokers for clients of this listener; nil: those of the image, which are the first
 	// listener's.
 	Addresses map[core.ReplicaID]Address
+
+	counts *admissions // given by Serve
 }
 
 // Address is where clients find a broker.

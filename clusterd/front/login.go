@@ -198,6 +198,11 @@ func (l *login) judge(token []byte) ([]byte, error) {
 	if l.known && l.user != who {
 		return nil, errOther
 	}
+	if l.known {
+		l.at.counts.knownAgain.Add(1)
+	} else {
+		l.at.counts.known.Add(1)
+	}
 	l.user, l.known, l.exchange = who, true, nil
 	if session := l.at.Sessions[l.mechanism]; session > 0 {
 		l.ends = time.Now().Add(session)
@@ -222,6 +227,12 @@ func (l *login) refuse(p *pending, resp kmsg.Response, why error) error {
 	user := ""
 	if l.exchange != nil {
 		user = l.exchange.User()
+		user = user[:min(len(user), maxBucketName)]
+	}
+	if l.known {
+		l.at.counts.failedAgain.Add(1)
+	} else {
+		l.at.counts.failed.Add(1)
 	}
 	l.front.refused.warn(l.front.log, "a client did not show who it is", "client", l.net.RemoteAddr().String(), "listener", l.at.Name, "mechanism", l.mechanism, "user", user, "reason", why.Error())
 	timer := time.NewTimer(l.at.Penalty)

@@ -12,6 +12,9 @@ import (
 func (c *conn) secured() bool {
 	line, some := c.net.(*tls.Conn)
 	if !some {
+		if c.login == nil {
+			c.at.counts.known.Add(1)
+		}
 		return true
 	}
 	line.SetDeadline(time.Now().Add(c.front.limits.Login))
@@ -20,10 +23,14 @@ func (c *conn) secured() bool {
 		err = c.named(line.ConnectionState())
 	}
 	if err != nil {
+		c.at.counts.failed.Add(1)
 		c.front.refused.warn(c.front.log, "a connection of TLS did not come about", "client", c.net.RemoteAddr().String(), "listener", c.at.Name, "reason", err.Error())
 		return false
 	}
 	line.SetDeadline(time.Time{})
+	if c.login == nil {
+		c.at.counts.known.Add(1)
+	}
 	return true
 }
 

@@ -18,6 +18,8 @@ type Traffic struct {
 	topics sync.Map // core.TopicID → *topicTraffic
 	errors sync.Map // apiError → *atomic.Int64
 	conns  sync.Map // core.ReplicaID → *atomic.Int64
+	// listeners by name → *admissions
+	listeners sync.Map
 	// core.ReplicaID → *fetchSessions, of the broker's newest listener
 	sessions sync.Map
 }

@@ -16,6 +16,8 @@ const (
 	registration = "a registered mirror"
 	mirroring    = "a mirror with a topic, its source heard lately"
 	mirrorExists = "a mirror"
+	// ListenerWithTLS is what not every cluster has.
+	ListenerWithTLS = "a listener with TLS"
 )
 
 // Names are all metrics that are promised: a test of two running clusters finds each of them.
@@ -75,7 +77,13 @@ var Names = []Name{
 	{"kafka.network:type=RequestMetrics,name=RequestsPerSec", "kafka_network_requestmetrics_requests_total", "request", always},
 	{"kafka.network:type=RequestMetrics,name=TotalTimeMs", "kafka_network_requestmetrics_totaltimems", "request", always},
 	{"kafka.network:type=RequestMetrics,name=ErrorsPerSec", "kafka_network_requestmetrics_errors_total", "request,error", "a Produce or Fetch that was answered with it"},
-	{"kafka.server:type=socket-server-metrics,name=connection-count", "kafka_server_socket_server_metrics_connection_count", "broker", always},
+	{"kafka.server:type=socket-server-metrics,name=connection-count", socketServer + "connection_count", "broker", always},
+	{"kafka.server:type=socket-server-metrics,name=successful-authentication-total", socketServer + "successful_authentication_total", "listener", always},
+	{"kafka.server:type=socket-server-metrics,name=failed-authentication-total", socketServer + "failed_authentication_total", "listener", always},
+	{"kafka.server:type=socket-server-metrics,name=successful-reauthentication-total", socketServer + "successful_reauthentication_total", "listener", always},
+	{"kafka.server:type=socket-server-metrics,name=failed-reauthentication-total", socketServer + "failed_reauthentication_total", "listener", always},
+	{"kafka.server:type=socket-server-metrics,name=expired-connections-killed-count", socketServer + "expired_connections_killed_total", "listener", always},
+	{"", "kafka_server_listener_certificate_expires_seconds", "listener", ListenerWithTLS},
 	{"kafka.server:type=FetchSessionCache,name=NumIncrementalFetchSessions", "kafka_server_fetchsessioncache_numincrementalfetchsessions", "broker", always},
 	{"kafka.server:type=FetchSessionCache,name=NumIncrementalFetchPartitionsCached", "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", "broker", always},
 	{"kafka.server:type=FetchSessionCache,name=IncrementalFetchSessionEvictionsPerSec", "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", "broker", always},
