@@ -56,7 +56,7 @@ type parked struct {
 
 func (f *Front) fetch(r *messages.FetchRequest, from Client, slot *Slot) {
 	code := judgeMirrorSession(r)
-	if reportsFloors(r) && !f.mayCluster(from, access.ClusterAction) {
+	if reportsFloors(r) && !f.mayCluster(from, access.ClusterAction) && reportersActForTheCluster {
 		code = perr.ClusterAuthorizationFailed
 	}
 	if code != perr.None {

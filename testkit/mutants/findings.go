@@ -87,7 +87,7 @@ var Findings = []Entry{
 	{Name: "F46", Severity: "S2", What: "a report reaches a broker that does not lead", Switches: []string{"broker.checkEpochForEvidence"},
 		Reason: "a follower's HW actor has no gates to open; only evidence must be guarded"},
 	{Name: "F47", Severity: "S1", What: "anybody may report for a mirror, and read above HW",
-		Switches: []string{"front.denyUnregistered", "front.mirrorsAloneReadAboveHW"}},
+		Switches: []string{"front.denyUnregistered", "front.mirrorsAloneReadAboveHW", "front.reportersActForTheCluster"}},
 	{Name: "F48", Severity: "S2", What: "epoch numbers of two eras meet", Switches: []string{"mirror.epochAboveAllSeen", "partition.raiseEpochAboveSource"}},
 	{Name: "F49", Severity: "S2", What: "a producer moves to the destination as it is",
 		Switches: []string{"partition.resetKeepsIdempotent", "partition.producersFollowTheLog", "partition.resetDropsProducers", "partition.openProducersStay", "partition.highestProducerStays", "partition.forgetCommittedOnly", "mirror.keepOnlyArmed",
