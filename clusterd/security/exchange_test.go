@@ -115,11 +115,10 @@ func TestScramOfTheStandard(t *testing.T) {
 	s := &scramServer{mechanism: ScramSHA256, users: func(string, string) (Credential, bool) {
 		return credential(t, ScramSHA256, "pencil", salt, 4096), true
 	}}
+	s.nonce = func() string { return "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0" }
 	if _, _, err := s.Next([]byte("n,,n=user,r=rOprNGfwEbeRWgbNEkqO")); err != nil {
 		t.Fatal(err)
 	}
-	s.nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
-	s.server = "r=" + s.nonce + ",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
 	answer, done, err := s.Next([]byte("c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="))
 	if err != nil || !done || string(answer) != "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=" {
 		t.Fatalf("%q %v %v", answer, done, err)
