@@ -2,82 +2,32 @@ package properties
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/testkit/authority"
 )
 
-// authority signs certificates.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T, name string) *authority {
-	a := &authority{t: t}
-	a.cert, a.key = a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	return a
-}
-
-func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return cert, key
-}
-
-func (a *authority) certificate() string { return inPEM("CERTIFICATE", a.cert.Raw) }
-
-func inPEM(kind string, der []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-}
-
-// issue makes a certificate of a name and its key.
-func (a *authority) issue(name string) (chain, key string) {
-	a.t.Helper()
-	c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature}
-	if ip := net.ParseIP(name); ip != nil {
-		c.DNSNames, c.IPAddresses = nil, []net.IP{ip}
-	}
-	cert, private := a.sign(c)
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return inPEM("CERTIFICATE", cert.Raw), inPEM("PRIVATE KEY", der)
+// issue makes a certificate of a name, or of an address, and its key.
+func issue(a *authority.Authority, name string) (chain, key string) {
+	i := a.Issue(pkix.Name{CommonName: name}, func(c *x509.Certificate) {
+		if net.ParseIP(name) == nil {
+			c.DNSNames, c.IPAddresses = []string{name}, nil
+		}
+	})
+	return i.Chain, i.Key
 }
 
 // greeter says hello over TLS to whom it trusts: anybody, if clients is nil.
-func greeter(t *testing.T, chain, key string, clients *authority) net.Addr {
+func greeter(t *testing.T, chain, key string, clients *authority.Authority) net.Addr {
 	t.Helper()
 	pair, err := tls.X509KeyPair([]byte(chain), []byte(key))
 	if err != nil {
@@ -86,7 +36,7 @@ func greeter(t *testing.T, chain, key string, clients *authority) net.Addr {
 	config := &tls.Config{Certificates: []tls.Certificate{pair}}
 	if clients != nil {
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-		config.ClientCAs.AddCert(clients.cert)
+		config.ClientCAs.AppendCertsFromPEM([]byte(clients.PEM))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -113,11 +63,11 @@ func greeter(t *testing.T, chain, key string, clients *authority) net.Addr {
 }
 
 func TestWhomWeTrustIsWhatThePropertiesSay(t *testing.T) {
-	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
-	chain, key := ours.issue("127.0.0.1")
+	ours, others := authority.New(t, "ours"), authority.New(t, "others")
+	chain, key := issue(ours, "127.0.0.1")
 	address := greeter(t, chain, key, nil).String()
 	strict := greeter(t, chain, key, ours).String()
-	elsewhere, elsewhereKey := ours.issue("elsewhere")
+	elsewhere, elsewhereKey := issue(ours, "elsewhere")
 	misnamed := greeter(t, elsewhere, elsewhereKey, nil).String()
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,22 +94,22 @@ func TestWhomWeTrustIsWhatThePropertiesSay(t *testing.T) {
 		}
 		return path
 	}
-	client, clientKey := ours.issue("client")
-	foreign, foreignKey := others.issue("client")
-	trust := map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": file("ca", ours.certificate())}
+	client, clientKey := issue(ours, "client")
+	foreign, foreignKey := issue(others, "client")
+	trust := map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": file("ca", ours.PEM)}
 	for _, c := range []struct {
 		name, address string
 		with          map[string]string
 		want          string
 	}{
 		{"trusted", address, trust, ""},
-		{"trusted, in the property", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": ours.certificate()}, ""},
+		{"trusted, in the property", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": ours.PEM}, ""},
 		{"TLS 1.2", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": dir + "/ca", "ssl.enabled.protocols": "TLSv1.2"}, ""},
 		{"nobody is trusted", address, nil, "see ssl.truststore.location"},
-		{"others are trusted", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": others.certificate()}, "see ssl.truststore.location"},
+		{"others are trusted", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": others.PEM}, "see ssl.truststore.location"},
 		{"another name", misnamed, trust, "see ssl.endpoint.identification.algorithm"},
 		{"any name", misnamed, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": dir + "/ca", "ssl.endpoint.identification.algorithm": ""}, ""},
-		{"any name of others", misnamed, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": others.certificate(), "ssl.endpoint.identification.algorithm": ""}, "unknown authority"},
+		{"any name of others", misnamed, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.certificates": others.PEM, "ssl.endpoint.identification.algorithm": ""}, "unknown authority"},
 		{"no TLS there", plain.Addr().String(), trust, "see security.protocol and the port"},
 		{"no file", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": dir + "/none"}, "ssl.truststore.location"},
 		{"no certificate", address, map[string]string{"ssl.truststore.type": "PEM", "ssl.truststore.location": file("empty", "\n")}, "no certificate in PEM"},

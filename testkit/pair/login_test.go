@@ -3,6 +3,7 @@ package pair
 import (
 	"bytes"
 	"context"
+	"crypto/x509/pkix"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"lockstep/clusterd/process"
 	"lockstep/protocol/admin"
+	"lockstep/testkit/authority"
 )
 
 const (
@@ -176,6 +178,40 @@ func TestAMirrorLogsInWithTheRightsItNeeds(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Both sides show certificates: the source's has to be of an authority that the mirror trusts, and the mirror's of one that the
+// source trusts.
+func TestAMirrorReadsOverTLS(t *testing.T) {
+	t.Parallel()
+	a := authority.New(t, "ours")
+	broker, reader := a.Issue(pkix.Name{CommonName: "broker"}, nil), a.Issue(pkix.Name{CommonName: "dr"}, nil)
+	trust := a.File("ca.pem", a.PEM)
+	port, err := process.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := start(t, process.Spec{Cluster: "dc1", Args: []string{
+		"--kafka-listen", fmt.Sprintf("SSL://127.0.0.1:%d", port), "--set", "ssl.client.auth=required",
+		"--set", "ssl.keystore.type=PEM", "--set", "ssl.keystore.location=" + a.File("broker.pem", broker.Chain, broker.Key),
+		"--set", "ssl.truststore.type=PEM", "--set", "ssl.truststore.location=" + trust,
+	}})
+	key := a.File("dr.pem", reader.Chain, reader.Key)
+	destination := start(t, process.Spec{Cluster: "dc2", Args: []string{"--mirror-secrets", filepath.Dir(key)}})
+	source.createTopic(t, "orders", 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	config := map[string]string{"bootstrap.servers": fmt.Sprintf("127.0.0.1:%d", port), "security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": trust}
+	if _, err := destination.admin.CreateMirror(ctx, "dr", config); err == nil || !strings.Contains(err.Error(), "ssl.keystore.location") {
+		t.Errorf("a mirror that shows nothing: %v", err)
+	}
+	config["ssl.keystore.type"], config["ssl.keystore.location"] = "PEM", key
+	if _, err := destination.admin.CreateMirror(ctx, "dr", config); err != nil {
+		t.Fatal(err)
+	}
+	destination.startSync(t, "dr", "orders")
+	destination.awaitSync(t, "dr", "orders")
+	source.mustProduce(t, "orders", 0, "gated")
 }
 
 // mirrorSetting is what the cluster shows of a setting, "" for null.
