@@ -64,6 +64,7 @@ func (f *Front) addToTxn(img *image.Image, version int16, from Client, t kmsg.Ad
 	denied := client && !f.may(from, access.Write, access.TransactionalID, t.TransactionalID)
 	for _, rt := range once(t.Topics, func(t kmsg.AddPartitionsToTxnRequestTransactionTopic) string { return t.Topic }) {
 		topic, code := findTopic(img, rt.Topic, core.TopicID{}, false)
+		hidden := client && !f.may(from, access.Write, access.Topic, rt.Topic)
 		asked := once(rt.Partitions, itself)
 		at := kmsg.AddPartitionsToTxnResponseTransactionTopic{Topic: rt.Topic, Partitions: make([]kmsg.AddPartitionsToTxnResponseTransactionTopicPartition, len(asked))}
 		for i, index := range asked {
@@ -73,7 +74,7 @@ func (f *Front) addToTxn(img *image.Image, version int16, from Client, t kmsg.Ad
 			case denied:
 				p.ErrorCode = int16(perr.TransactionalIdAuthorizationFailed)
 				continue
-			case client && !f.may(from, access.Write, access.Topic, rt.Topic):
+			case hidden:
 				p.ErrorCode, unknown = int16(perr.TopicAuthorizationFailed), true
 				continue
 			case code != perr.None || !hasPartition(topic, index):

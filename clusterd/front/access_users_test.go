@@ -98,6 +98,49 @@ func TestUsersDoWhatACLsAllow(t *testing.T) {
 	}
 }
 
+// What a producer of transactions asks for on its way, in both protocols of them, is covered by WRITE of its id and its topics and
+// READ of the group.
+func TestATransactionNeedsItsIdItsTopicsAndItsGroup(t *testing.T) {
+	bothVersions(t, func(t *testing.T, opts ...kgo.Opt) {
+		h := newHouse(t, 2)
+		h.create("t", 2, 2, nil)
+		h.settings = map[string]string{access.AuthorizerClass: access.StandardAuthorizer, access.SuperUsers: "User:alice"}
+		h.asking(nil)
+		login := func(user string) kgo.Opt {
+			return kgo.SASL(mechanisms(user, user+"-secret")[security.ScramSHA256])
+		}
+		alice := kadm.NewClient(h.client(login("alice")))
+		for _, b := range []*kadm.ACLBuilder{
+			kadm.NewACLs().Topics("t").Operations(kadm.OpWrite, kadm.OpRead),
+			kadm.NewACLs().TransactionalIDs("tx").Operations(kadm.OpWrite),
+			kadm.NewACLs().Groups("g").Operations(kadm.OpRead),
+		} {
+			if made, err := alice.CreateACLs(patient(t), b.Allow("User:bob").ResourcePatternType(kadm.ACLPatternLiteral)); err != nil || made[0].Err != nil {
+				t.Fatal(made, err)
+			}
+		}
+		h.transact(h.transactional("tx", append(opts, login("bob"))...), true, "t", "a", "b")
+		s, err := kgo.NewGroupTransactSession(append(opts, login("bob"), kgo.SeedBrokers(h.addrs...), kgo.TransactionalID("tx"), kgo.ConsumerGroup("g"),
+			kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), committedOnly)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if fetches := s.PollFetches(patient(t)); fetches.Err() != nil {
+			t.Fatal(fetches.Err())
+		}
+		if err := s.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ProduceSync(patient(t), &kgo.Record{Topic: "t", Value: []byte("c")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := s.End(patient(t), kgo.TryCommit); !done || err != nil {
+			t.Errorf("committed %v, %v", done, err)
+		}
+	})
+}
+
 // A pattern of a consumer finds only topics that it may describe, and a group is described to who may describe all it reads.
 func TestAPatternFindsWhatMayBeDescribed(t *testing.T) {
 	h := guarded(t, nil)
