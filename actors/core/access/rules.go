@@ -150,23 +150,33 @@ func (r Rules) Each(do func(Binding) bool) {
 
 // Selected are the bindings that a filter selects, in the order of Compare. One that names a pattern is answered without
 // looking at others.
-func (r Rules) Selected(f Filter) (list []Binding) {
-	if p, one := f.pattern(); one {
-		for _, b := range r.of(p) {
-			if f.Selects(b.Binding) {
-				list = append(list, b.Binding)
-			}
-		}
-		return list
-	}
-	r.Each(func(b Binding) bool {
+func (r Rules) Selected(f Filter) []Binding {
+	list, _ := r.SelectedUpTo(f, r.count)
+	return list
+}
+
+// SelectedUpTo is Selected unless there are more than most of them.
+func (r Rules) SelectedUpTo(f Filter, most int) (list []Binding, ok bool) {
+	take := func(b Binding) bool {
 		if f.Selects(b) {
 			list = append(list, b)
 		}
-		return true
-	})
+		return len(list) <= most
+	}
+	if p, one := f.pattern(); one {
+		for _, b := range r.of(p) {
+			if !take(b.Binding) {
+				return nil, false
+			}
+		}
+		return list, true
+	}
+	r.Each(take)
+	if len(list) > most {
+		return nil, false
+	}
 	slices.SortFunc(list, Compare)
-	return list
+	return list, true
 }
 
 // Equal reports whether both have the same bindings.

@@ -51,7 +51,7 @@ func (s *State) deleteACLs(c DeleteACLs) outcome {
 	answer := ACLsDeleted{Ref: c.Ref, Results: make([]ACLsMatched, len(c.Filters))}
 	var removed []access.Binding
 	removing := map[access.Binding]bool{}
-	wide, told := 0, 0
+	wide, room := 0, maxACLs
 	for i, f := range c.Filters {
 		r := &answer.Results[i]
 		if i >= maxACLs {
@@ -68,12 +68,12 @@ func (s *State) deleteACLs(c DeleteACLs) outcome {
 				continue
 			}
 		}
-		found := s.acls.Selected(f)
-		if told += len(found); told > maxACLs {
-			told -= len(found)
+		found, fits := s.acls.SelectedUpTo(f, room)
+		if !fits {
 			r.Code, r.Text = perr.PolicyViolation, fmt.Sprintf("the filters of one request select more than %d ACLs together: send them one after the other", maxACLs)
 			continue
 		}
+		room -= len(found)
 		r.Removed = found
 		for _, b := range found {
 			if !removing[b] {
