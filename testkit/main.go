@@ -4,6 +4,7 @@ package main
 import (
 	"github.com/alecthomas/kong"
 
+	"lockstep/testkit/authorizer"
 	"lockstep/testkit/checker"
 	"lockstep/testkit/clients"
 	"lockstep/testkit/connections"
@@ -22,6 +23,7 @@ import (
 )
 
 type program struct {
+	Authorizer  authorizer.Command   `cmd:"" help:"Random ACLs and questions about them; Kafka's own StandardAuthorizer must say the same."`
 	Checker     checker.Command      `cmd:"" help:"Clients of every kind write down what they did and saw under kill -9 and broker stops; no history may break a promise of Kafka."`
 	Clients     clients.Command      `cmd:"" help:"Stock clients in several languages write and read the same topic; digests must agree."`
 	Connections connections.Command  `cmd:"" help:"What thousands of idle connections cost those that work: latency, pairwise, and memory."`
