@@ -65,13 +65,13 @@ func (f *Front) topicsToCreate(r *kmsg.MetadataRequest, from Client) (names []st
 	if r.Version >= 4 && !r.AllowAutoTopicCreation || !f.autoCreates() {
 		return nil, nil
 	}
-	makesAny := f.mayCluster(from, access.Create)
+	makesAny := f.seesCluster(from, access.Create)
 	img := f.broker.Image()
 	for _, t := range r.Topics {
 		if t.Topic == nil || t.TopicID != ([16]byte{}) {
 			continue
 		}
-		if _, known := img.Names[*t.Topic]; known || !f.may(from, access.Describe, access.Topic, *t.Topic) {
+		if _, known := img.Names[*t.Topic]; known || !f.sees(from, access.Describe, access.Topic, *t.Topic) {
 			continue
 		}
 		if !makesAny && !f.may(from, access.Create, access.Topic, *t.Topic) {
@@ -159,7 +159,7 @@ func (f *Front) describeMetadata(r *kmsg.MetadataRequest, from Client, refused m
 	}
 	if asksForAll(r) {
 		for _, t := range img.Topics {
-			if f.may(from, access.Describe, access.Topic, t.Name) {
+			if f.sees(from, access.Describe, access.Topic, t.Name) {
 				resp.Topics = append(resp.Topics, describeTopic(img, t, ops(t.Name)))
 			}
 		}

@@ -189,7 +189,7 @@ func (f *Front) existing(img *image.Image, from Client, asked group.OffsetFetch,
 	}
 	return slices.DeleteFunc(offsets, func(o group.FetchedOffset) bool {
 		topic, ok := img.TopicNamed(o.Topic)
-		return !ok || !o.TopicID.IsZero() && o.TopicID != topic.ID || !f.may(from, access.Describe, access.Topic, o.Topic)
+		return !ok || !o.TopicID.IsZero() && o.TopicID != topic.ID || !f.sees(from, access.Describe, access.Topic, o.Topic)
 	})
 }
 

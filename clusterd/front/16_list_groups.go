@@ -16,7 +16,7 @@ import (
 
 func (f *Front) listGroups(r *kmsg.ListGroupsRequest, from Client, slot *Slot) {
 	resp := r.ResponseKind().(*kmsg.ListGroupsResponse)
-	all := f.mayCluster(from, access.Describe)
+	all := f.seesCluster(from, access.Describe)
 	shards := f.cluster.GroupShards(f.broker.Image(), f.broker.ID())
 	var mu sync.Mutex
 	done := countdown(len(shards), func() { slot.Reply(resp) })
@@ -33,7 +33,7 @@ func (f *Front) listGroups(r *kmsg.ListGroupsRequest, from Client, slot *Slot) {
 				return
 			}
 			for _, g := range listed.Groups {
-				if !all && !f.may(from, access.Describe, access.Group, g.Group) {
+				if !all && !f.sees(from, access.Describe, access.Group, g.Group) {
 					continue
 				}
 				out := kmsg.NewListGroupsResponseGroup()

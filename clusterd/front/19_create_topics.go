@@ -28,7 +28,7 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, from Client, all []mi
 	for i := range r.Topics {
 		times[r.Topics[i].Name]++
 	}
-	makesAny := f.mayCluster(from, access.Create)
+	makesAny := f.seesCluster(from, access.Create)
 	may := func(topic string) bool { return makesAny || f.may(from, access.Create, access.Topic, topic) }
 	asked := f.partitionsAsked(r, may)
 	var mu sync.Mutex
@@ -66,7 +66,7 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, from Client, all []mi
 				return
 			}
 			out.TopicId = created.Topic.ID
-			if f.may(from, access.DescribeConfigs, access.Topic, rt.Name) {
+			if f.sees(from, access.DescribeConfigs, access.Topic, rt.Name) {
 				f.describeCreated(out, &created.Topic)
 			} else {
 				out.TopicConfigErrorCode = int16(perr.TopicAuthorizationFailed)

@@ -29,7 +29,7 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, from Client, slot *Slo
 	asked = onceDeleted(asked)
 	resp.Topics = make([]kmsg.DeleteTopicsResponseTopic, len(asked))
 	img := f.broker.Image()
-	deletesAny := f.mayCluster(from, access.Delete)
+	deletesAny := f.seesCluster(from, access.Delete)
 	var gone []core.TopicID
 	for i, rt := range asked {
 		out := &resp.Topics[i]
@@ -47,7 +47,7 @@ func (f *Front) deleteTopics(r *kmsg.DeleteTopicsRequest, from Client, slot *Slo
 			code, why = perr.InvalidRequest, "neither a topic nor an id is named"
 		case byID && code == perr.None && !deletesAny && !f.may(from, access.Delete, access.Topic, topic.Name):
 			// Who may not describe it does not learn its name either.
-			if f.may(from, access.Describe, access.Topic, topic.Name) {
+			if f.sees(from, access.Describe, access.Topic, topic.Name) {
 				out.Topic = &topic.Name
 			}
 			code = perr.TopicAuthorizationFailed

@@ -25,7 +25,7 @@ func (f *Front) initProducerID(r *kmsg.InitProducerIDRequest, from Client, slot 
 	case id != nil && !f.may(from, access.Write, access.TransactionalID, *id):
 		refuse(perr.TransactionalIdAuthorizationFailed)
 		return
-	case id == nil && !f.mayCluster(from, access.IdempotentWrite) && !f.mayAny(from, access.Write, access.Topic):
+	case id == nil && !f.mayAny(from, access.Write, access.Topic) && !f.mayCluster(from, access.IdempotentWrite):
 		refuse(perr.ClusterAuthorizationFailed)
 		return
 	}

@@ -14,7 +14,7 @@ import (
 func (f *Front) offsetForLeaderEpoch(r *kmsg.OffsetForLeaderEpochRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
-	all := f.mayCluster(from, access.ClusterAction)
+	all := f.seesCluster(from, access.ClusterAction)
 	for _, rt := range r.Topics {
 		topic, unknown := findTopic(img, rt.Topic, core.TopicID{}, false)
 		if !all && !f.may(from, access.Describe, access.Topic, rt.Topic) {

@@ -16,7 +16,7 @@ import (
 func (f *Front) writeTxnMarkers(r *kmsg.WriteTxnMarkersRequest, from Client, slot *Slot) {
 	img := f.broker.Image()
 	resp := r.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
-	may := f.mayCluster(from, access.Alter) || f.mayCluster(from, access.ClusterAction)
+	may := f.seesCluster(from, access.Alter) || f.mayCluster(from, access.ClusterAction)
 	var waits []func(done func())
 	for _, m := range once(r.Markers, func(m kmsg.WriteTxnMarkersRequestMarker) int64 { return m.ProducerID }) {
 		marker := kmsg.WriteTxnMarkersResponseMarker{ProducerID: m.ProducerID}

@@ -43,7 +43,7 @@ func (f *Front) describedTransaction(from Client, out *kmsg.DescribeTransactions
 	out.ProducerID, out.ProducerEpoch = d.Txn.ProducerID, d.Txn.Epoch
 	at := map[string]int{}
 	for _, p := range d.Txn.Partitions {
-		if !f.may(from, access.Describe, access.Topic, p.Name) {
+		if !f.sees(from, access.Describe, access.Topic, p.Name) {
 			continue
 		}
 		i, known := at[p.Name]

@@ -50,7 +50,7 @@ func (f *Front) listTransactions(r *kmsg.ListTransactionsRequest, from Client, s
 	done := countdown(len(shards), func() {
 		slot.Turn(func() (kmsg.Response, bool) {
 			for _, t := range all {
-				if matches(t.ID) && f.may(from, access.Describe, access.TransactionalID, t.ID) {
+				if matches(t.ID) && f.sees(from, access.Describe, access.TransactionalID, t.ID) {
 					resp.TransactionStates = append(resp.TransactionStates, kmsg.ListTransactionsResponseTransactionState{
 						TransactionalID: t.ID, ProducerID: t.ProducerID, TransactionState: t.Phase.String()})
 				}

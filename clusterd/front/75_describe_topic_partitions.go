@@ -52,8 +52,11 @@ func (f *Front) describePage(r *kmsg.DescribeTopicPartitionsRequest, from Client
 	}
 	var denied []string
 	names = slices.DeleteFunc(names, func(name string) bool {
+		if all {
+			return !f.sees(from, access.Describe, access.Topic, name)
+		}
 		may := f.may(from, access.Describe, access.Topic, name)
-		if !may && !all {
+		if !may {
 			denied = append(denied, name)
 		}
 		return !may

@@ -19,7 +19,7 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 	f.withMirrors(func(all []mirror.Description) {
 		all = f.describable(from, all)
 		for _, name := range once(r.MirrorNames, itself) {
-			if !f.mayDescribeMirror(from, name) {
+			if !f.may(from, access.Describe, access.ClusterMirror, name) {
 				out := messages.NewDescribeClusterMirrorsResponseMirror()
 				out.MirrorName, out.ErrorCode = name, int16(perr.ClusterMirrorAuthorizationFailed)
 				out.ErrorMessage = text(denial(from, access.Describe, access.ClusterMirror, name))

@@ -1,7 +1,9 @@
 package front
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -133,7 +135,7 @@ func isDenial(code perr.Code) bool {
 	}
 }
 
-// What is judged for each topic of a produce or a fetch costs no memory, with an authorizer or without one.
+// What is judged for each topic of a produce or a fetch costs no memory of who may, with an authorizer or without one.
 func TestJudgingAllocatesNothing(t *testing.T) {
 	h := guarded(t, nil)
 	id := h.fill("t", 1, 10)
@@ -152,9 +154,31 @@ func TestJudgingAllocatesNothing(t *testing.T) {
 				if byName != want || byID != want {
 					t.Error(byName, byID)
 				}
-			}); n > 0 {
+			}); n > 0 && want == perr.None {
 				t.Errorf("%s, authorizer %v: %v allocations", who, on, n)
 			}
+		}
+	}
+}
+
+// A denial is logged with all that an operator needs to allow it, and a flood of them in one line; what is only left out is none.
+func TestDenialsAreLoggedSeldom(t *testing.T) {
+	h := guarded(t, nil)
+	h.secrets()
+	var log bytes.Buffer
+	h.fronts[0].log = slog.New(slog.NewTextHandler(&log, nil))
+	h.as(stranger, kmsg.NewPtrListGroupsRequest(), 5)
+	h.as(stranger, kmsg.NewPtrMetadataRequest(), 12)
+	if log.Len() > 0 {
+		t.Errorf("what is left out is logged: %s", log.String())
+	}
+	for range 100 {
+		h.as(stranger, metadataOf(secretTopic), 12)
+	}
+	line := log.String()
+	for _, want := range []string{"User:mallory", "10.0.0.1", "DESCRIBE", "TOPIC", secretTopic} {
+		if strings.Count(line, "not allowed") != 1 || !strings.Contains(line, want) {
+			t.Errorf("a hundred denials of %s are logged as %q", want, line)
 		}
 	}
 }

@@ -12,12 +12,26 @@ import (
 )
 
 // may asks the authorizer, which judges by the broker's own image: an ACL counts on a broker once it has heard of it, as in
-// a KRaft Kafka. It is called for every topic of a produce, so it allocates nothing.
+// a KRaft Kafka. It is called for every topic of a produce, so it allocates nothing for who may. A denial is logged.
 func (f *Front) may(from Client, op access.Operation, t access.ResourceType, name string) bool {
+	if f.sees(from, op, t, name) {
+		return true
+	}
+	f.denials.warn(f.log, "not allowed", "principal", string(from.Principal), "address", from.Addr, "operation", kmsg.ACLOperation(op).String(),
+		"resource", kindOf(t), "name", name[:min(len(name), 100)])
+	return false
+}
+
+// sees is may for what is left out where it is denied, or may be allowed otherwise: nobody is refused anything yet.
+func (f *Front) sees(from Client, op access.Operation, t access.ResourceType, name string) bool {
 	if !f.access.On {
 		return true
 	}
 	return f.image().ACLs.Allowed(f.access, from.Principal, from.Host, op, t, name)
+}
+
+func (f *Front) seesCluster(from Client, op access.Operation) bool {
+	return f.sees(from, op, access.Cluster, access.ClusterName)
 }
 
 // asker is somebody for whoever judges later.
@@ -79,9 +93,13 @@ func (f *Front) mayConfigure(from Client, op access.Operation, kind kmsg.ConfigR
 
 // denial tells who is denied what they lack, of a resource that they named themselves.
 func denial(from Client, op access.Operation, t access.ResourceType, name string) string {
-	kind := kmsg.ACLResourceType(t).String()
+	return fmt.Sprintf("%s needs %s on %s %s, by an ACL or as one of super.users", from.Principal, kmsg.ACLOperation(op), kindOf(t), name)
+}
+
+// kindOf is Kafka's name of a type of resources.
+func kindOf(t access.ResourceType) string {
 	if t == access.ClusterMirror {
-		kind = "CLUSTER_MIRROR"
+		return "CLUSTER_MIRROR"
 	}
-	return fmt.Sprintf("%s needs %s on %s %s, by an ACL or as one of super.users", from.Principal, kmsg.ACLOperation(op), kind, name)
+	return kmsg.ACLResourceType(t).String()
 }

@@ -69,6 +69,7 @@ type Front struct {
 	settings map[string]string
 	access   access.Settings
 	refused  seldom // clients that did not show who they are
+	denials  seldom // of the authorizer
 	source   Source
 	log      *slog.Logger
 	rules    rulesByTopic

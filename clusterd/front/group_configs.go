@@ -25,7 +25,7 @@ var groupSettings = map[string]string{
 func (f *Front) withGroups(from Client, resources []kmsg.DescribeConfigsRequestResource, answer func(map[string]group.Configured)) {
 	var names []string
 	for _, rr := range resources {
-		if rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName != "" && f.may(from, access.DescribeConfigs, access.Group, rr.ResourceName) {
+		if rr.ResourceType == kmsg.ConfigResourceTypeGroupConfig && rr.ResourceName != "" && f.sees(from, access.DescribeConfigs, access.Group, rr.ResourceName) {
 			names = append(names, rr.ResourceName)
 		}
 	}

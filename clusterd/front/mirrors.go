@@ -38,15 +38,15 @@ func (f *Front) withMirrors(use func([]mirror.Description)) {
 // describable are the mirrors that the asker may see.
 func (f *Front) describable(from Client, all []mirror.Description) (seen []mirror.Description) {
 	for _, d := range all {
-		if f.mayDescribeMirror(from, string(d.Mirror)) {
+		if f.seesMirror(from, string(d.Mirror)) {
 			seen = append(seen, d)
 		}
 	}
 	return seen
 }
 
-func (f *Front) mayDescribeMirror(from Client, name string) bool {
-	return f.may(from, access.Describe, access.ClusterMirror, name)
+func (f *Front) seesMirror(from Client, name string) bool {
+	return f.sees(from, access.Describe, access.ClusterMirror, name)
 }
 
 // withMirror calls use with one mirror, ok false if this cluster has none of that name.

@@ -13,7 +13,7 @@ func (f *Front) operations(from Client, t access.ResourceType, name string, aske
 	}
 	bits := int32(0)
 	for _, op := range t.Operations() {
-		if f.may(from, op, t, name) {
+		if f.sees(from, op, t, name) {
 			bits |= 1 << op
 		}
 	}
@@ -22,7 +22,7 @@ func (f *Front) operations(from Client, t access.ResourceType, name string, aske
 
 // clusterOperations are those of the cluster. Who may not describe it may not do anything with it, as far as they are told.
 func (f *Front) clusterOperations(from Client, asked bool) int32 {
-	if asked && !f.mayCluster(from, access.Describe) {
+	if asked && !f.seesCluster(from, access.Describe) {
 		return 0
 	}
 	return f.operations(from, access.Cluster, access.ClusterName, asked)

@@ -76,14 +76,14 @@ func (f *Front) sourcesFor(from Client, all []messages.DescribeClusterMirrorsRes
 	for i := range all {
 		t := &all[i]
 		t.Registrations = slices.DeleteFunc(t.Registrations, func(r messages.DescribeClusterMirrorsResponseRegistration) bool {
-			return !f.mayDescribeMirror(from, r.MirrorName)
+			return !f.seesMirror(from, r.MirrorName)
 		})
-		if t.SuccessorMirror != "" && !f.mayDescribeMirror(from, t.SuccessorMirror) {
+		if t.SuccessorMirror != "" && !f.seesMirror(from, t.SuccessorMirror) {
 			t.SuccessorCluster, t.SuccessorMirror, t.Text = "", "", ""
 		}
 	}
 	return slices.DeleteFunc(all, func(t messages.DescribeClusterMirrorsResponseSourceTopic) bool {
-		return len(t.Registrations) == 0 && t.SuccessorMirror == "" && !f.may(from, access.Describe, access.Topic, t.TopicName)
+		return len(t.Registrations) == 0 && t.SuccessorMirror == "" && !f.sees(from, access.Describe, access.Topic, t.TopicName)
 	})
 }
 
