@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"lockstep/actors/core/access"
 	"lockstep/protocol/messages"
 )
 
@@ -23,7 +24,7 @@ type odd struct {
 
 var oddNames = []string{"", "t", "t", "u", "u", "g", "g", "nobody", ".", "..", "__consumer_offsets", "__cluster_metadata", "snow☃", "a b", "nul\x00",
 	"\xff\xfe", "1", "2", "-1", "+1", "9999999999", "retention.ms", "cleanup.policy", "compact", "min.insync.replicas", "user", "client-id", "ip",
-	"producer_byte_rate", "group.version", "metadata.version", "range", "consumer", "uniform", "t.", "t_", "consumer.session.timeout.ms",
+	"producer_byte_rate", "group.version", "metadata.version", "range", "consumer", "uniform", "User:a", "User:*", "*", "kafka-cluster", "10.0.0.1", "t.", "t_", "consumer.session.timeout.ms",
 	strings.Repeat("a", 249), strings.Repeat("b", 300)}
 
 func pick[T any](rng *rand.Rand, list ...T) T { return list[rng.IntN(len(list))] }
@@ -116,6 +117,7 @@ func waits(field string) bool {
 func TestOddRequestsAreAnswered(t *testing.T) {
 	const rounds = 12
 	h := newHouse(t, 2)
+	h.withSettings(map[string]string{access.AuthorizerClass: access.StandardAuthorizer, access.SuperUsers: string(access.Anonymous)})
 	o := &odd{batch: oneRecord(plain, "v")}
 	for _, name := range []string{"t", "u"} {
 		o.topics = append(o.topics, h.create(name, 3, 2, nil).ID)

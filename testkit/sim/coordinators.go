@@ -54,7 +54,7 @@ func (p *process) performController(f controller.Effect) {
 	case controller.CreatedTopic, controller.Done, controller.EpochRaised, controller.FeaturesAnswered, controller.ProducerIDs:
 	case controller.HandOver:
 		p.handOver(e)
-	case controller.QuotasAnswered, controller.ReassignmentsAnswered:
+	case controller.QuotasAnswered, controller.ReassignmentsAnswered, controller.ACLsCreated, controller.ACLsDeleted, controller.CredentialsAnswered:
 	default:
 		panic(fmt.Sprintf("sim: unknown controller effect %T", f))
 	}
