@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep/protocol/admin"
+	"lockstep/protocol/perr"
 )
 
 // release is the source operator's --release-sync, and what goes with it. It runs on the source.
@@ -31,14 +32,38 @@ func (c *mirrorsCommand) release(ctx context.Context, w io.Writer, cl *admin.Cli
 
 // outcome prints a release, and returns the topics that it did not refuse.
 func (c *mirrorsCommand) outcome(w io.Writer, r admin.Release) ([]string, error) {
-	done, err := report(c.progress(w), r.Topics)
+	topics, taken := r.Topics, []string(nil)
+	if len(c.Topics) == 0 && !c.Force {
+		topics, taken = exceptTaken(r.Topics)
+	}
+	done, err := report(c.progress(w), topics)
 	switch {
 	case c.JSON:
 		return done, errors.Join(err, printJSON(w, c.releaseRow(r)))
 	case len(done) > 0 || len(r.Topics) == 0: // where every topic was refused nothing was released, and the errors say why
 		c.released(w, r, done)
 	}
+	if len(taken) > 0 {
+		fmt.Fprintf(c.progress(w), "Left alone: %d topic(s) that %s has taken over: %s\n", len(taken), printable(r.Cluster), taken)
+	}
 	return done, err
+}
+
+// exceptTaken sets aside topics of a whole mirror that were refused because it has taken them over: nothing waits for them
+// here, and an error would make whoever has a dead destination --force them. Where nothing else was released, it is the error.
+func exceptTaken(topics []admin.TopicResult) (rest []admin.TopicResult, taken []string) {
+	for _, t := range topics {
+		var refused *admin.Error
+		if errors.As(t.Err, &refused) && refused.Code == perr.InvalidClusterMirrorState {
+			taken = append(taken, printable(t.Topic))
+			continue
+		}
+		rest = append(rest, t)
+	}
+	if !slices.ContainsFunc(rest, func(t admin.TopicResult) bool { return t.Err == nil }) {
+		return topics, nil
+	}
+	return rest, taken
 }
 
 // released says what a release did, or would do, to the topics done.

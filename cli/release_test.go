@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/protocol/admin"
+	"lockstep/protocol/perr"
 )
 
 func TestAReleaseIsOneJSONValue(t *testing.T) {
@@ -50,6 +51,33 @@ func TestARefusedReleaseReleasesNothing(t *testing.T) {
 		var w bytes.Buffer
 		_, err := row.command.outcome(&w, admin.Release{Number: 1, Cluster: "dc2", Topics: row.topics})
 		if (err == nil) != (row.topics == nil) || !strings.Contains(w.String(), row.want) || row.want == "" && w.Len() > 0 {
+			t.Errorf("%s: %q, %v", row.name, w.String(), err)
+		}
+	}
+}
+
+// A dead destination is released although it has taken another topic over: were that an error, its remedy, --force, would
+// let two clusters take the writes of a topic that waits for nobody.
+func TestAReleaseOfAMirrorLeavesWhatItTookOverAlone(t *testing.T) {
+	taken := admin.TopicResult{Topic: "orders", Err: &admin.Error{Code: perr.InvalidClusterMirrorState, Text: "taken over; --force"}}
+	other := admin.TopicResult{Topic: "cash", Err: &admin.Error{Code: perr.InvalidSyncRegistration}}
+	pays := admin.TopicResult{Topic: "pays"}
+	for _, row := range []struct {
+		name    string
+		command mirrorsCommand
+		topics  []admin.TopicResult
+		refused bool
+		want    string
+	}{
+		{"the whole mirror", mirrorsCommand{}, []admin.TopicResult{taken, pays}, false, "Left alone: 1 topic(s) that dc2 has taken over: [orders]"},
+		{"by name", mirrorsCommand{Topics: []string{"orders", "pays"}}, []admin.TopicResult{taken, pays}, true, "Released 1 topic(s)"},
+		{"nothing else", mirrorsCommand{}, []admin.TopicResult{taken}, true, ""},
+		{"another refusal", mirrorsCommand{}, []admin.TopicResult{taken, other, pays}, true, "Left alone: 1 topic(s)"},
+		{"JSON", mirrorsCommand{JSON: true}, []admin.TopicResult{taken, pays}, false, `"error": "INVALID_CLUSTER_MIRROR_STATE: taken over; --force"`},
+	} {
+		var w bytes.Buffer
+		_, err := row.command.outcome(&w, admin.Release{Number: 1, Cluster: "dc2", Topics: row.topics})
+		if (err != nil) != row.refused || !strings.Contains(w.String(), row.want) || row.want == "" && w.Len() > 0 {
 			t.Errorf("%s: %q, %v", row.name, w.String(), err)
 		}
 	}

@@ -77,6 +77,9 @@ func sourcesTable() table {
 func addSource(t *table, s messages.DescribeClusterMirrorsResponseSourceTopic) {
 	var mirrors []string
 	for _, r := range s.Registrations {
+		if s.Standing == "SUPERSEDED" {
+			r.HoldsMs = -1 // producers are refused here, whoever waited: a plain release would be refused as well
+		}
 		mirrors = append(mirrors, registrationText(r))
 	}
 	t.add(s.TopicName, s.Standing, number(s.Era), strings.Join(mirrors, ", "), sourceNote(s))

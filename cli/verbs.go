@@ -72,8 +72,8 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 		return err
 	}
 	for i, r := range results {
-		if r.Err == nil && r.Warning == "" {
-			results[i].Warning = warnings[r.Topic]
+		if r.Err == nil {
+			results[i].Warning = both(r.Warning, warnings[r.Topic])
 		}
 	}
 	progress := c.progress(w)
@@ -89,6 +89,14 @@ func (c *mirrorsCommand) take(ctx context.Context, w io.Writer, cl *admin.Client
 		err = errors.Join(err, ended)
 	}
 	return c.ended(ctx, w, cl, verb, results, err)
+}
+
+// both joins what the cluster warns of and what we do.
+func both(theirs, ours string) string {
+	if theirs == "" || ours == "" {
+		return theirs + ours
+	}
+	return theirs + "; it " + ours
 }
 
 // progress is where text for people goes: nowhere with --json, so that what is printed is one JSON value.

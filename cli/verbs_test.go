@@ -164,6 +164,27 @@ func TestAMirrorThatHoldsAcksIsNamedWithItsRemedy(t *testing.T) {
 	}
 }
 
+// Nobody waits at a topic that was taken over, and a plain release of it would be refused: no such remedy is named.
+func TestATopicThatWasTakenOverHoldsNobody(t *testing.T) {
+	tb := sourcesTable()
+	addSource(&tb, messages.DescribeClusterMirrorsResponseSourceTopic{TopicName: "orders", Standing: "SUPERSEDED", SuccessorCluster: "dc2", SuccessorEra: 1,
+		Registrations: []messages.DescribeClusterMirrorsResponseRegistration{{ClusterId: "dc2", MirrorName: "dr", Registered: true, HoldsMs: 8300, SilentMs: -1}}})
+	var out strings.Builder
+	tb.print(&out)
+	if got := out.String(); strings.Contains(got, "holds acks") || !strings.Contains(got, "dc2/dr gated") {
+		t.Errorf("%s", got)
+	}
+}
+
+// What the cluster warns of does not hide what this tool knows.
+func TestBothWarningsAreShown(t *testing.T) {
+	for _, row := range [][3]string{{"", "", ""}, {"a", "", "a"}, {"", "was ASYNC", "was ASYNC"}, {"a", "was ASYNC", "a; it was ASYNC"}} {
+		if got := both(row[0], row[1]); got != row[2] {
+			t.Errorf("%q and %q: %q", row[0], row[1], got)
+		}
+	}
+}
+
 // --wait says that topics are SYNC; one that is PARTIAL or UNCONFIRMED promises nothing, and is waited for.
 func TestWaitEndsWhereZeroRPOIsConfirmed(t *testing.T) {
 	topic := func(kind int8, phase string, partial, unconfirmed bool) messages.DescribeClusterMirrorsResponseTopic {

@@ -21,7 +21,7 @@ func (w *turn) failover() TopicResult {
 		return result
 	}
 	if w.inContact() && warnAliveSource {
-		result.Warning = fmt.Sprintf("cluster %s was reachable a moment ago: what it acknowledged with acks=0 or 1 may be lost, and its producers are refused only once it has heard of this; --switchover loses nothing", w.s.source)
+		result.Warning = w.aliveSource()
 	}
 	ev := TopicStopping{Topic: t.Topic, Verb: int8(VerbFailover), Era: t.Era, Tell: t.Standing || t.Epoch != 0}
 	if raiseEraAtFailover {
@@ -33,6 +33,16 @@ func (w *turn) failover() TopicResult {
 	}
 	w.fence()
 	return result
+}
+
+// aliveSource says what a failover from a source that answers may cost. Only of a SYNC topic is it what no gate covers, and
+// only such a topic can be switched over instead.
+func (w *turn) aliveSource() string {
+	lost, instead := "with acks=0 or 1 may be lost", "--switchover loses nothing"
+	if w.t.phase() != Sync {
+		lost, instead = "and this copy has not read is lost", "once the topic is SYNC --switchover loses nothing"
+	}
+	return fmt.Sprintf("cluster %s was reachable a moment ago: what it acknowledged %s, and its producers are refused only once it has heard of this; %s", w.s.source, lost, instead)
 }
 
 // heard takes the old source's answer. Either way it is one, and nobody is asked again: a source that does not obey has

@@ -298,32 +298,6 @@ func TestAFailoverTellsTheOldSource(t *testing.T) {
 	}
 }
 
-func TestAnOldSourceThatDoesNotObeyIsShown(t *testing.T) {
-	d := synced(t)
-	d.leave(VerbFailover)
-	d.ended(SupersedeAnswered{Code: perr.InvalidSyncRegistration, Text: "released (release 3)"})
-	d.local(100)
-	if got := d.describe(); got.Heard != HeardRefused || !strings.Contains(got.State, "goes on taking writes") || !strings.Contains(got.ErrorMessage, "release 3") {
-		t.Fatalf("described %+v", got)
-	}
-}
-
-func TestAFailoverFromALivingSourceWarnsOfSwitchover(t *testing.T) {
-	if got := synced(t).leave(VerbFailover); !strings.Contains(got.Warning, "--switchover loses nothing") {
-		t.Fatalf("answered %+v", got)
-	}
-}
-
-// A topic that was never registered is taken over without telling anybody: there is no gate and nobody who would obey.
-func TestAFailoverOfAnUnregisteredTopicTellsNobody(t *testing.T) {
-	d := started(t, TypeAsync)
-	d.leave(VerbFailover)
-	d.local(100)
-	if d.phase(Stopped); len(all[SendSupersede](d.all)) != 0 || d.describe().Telling {
-		t.Fatal("told somebody")
-	}
-}
-
 // C8: the era is one above the source's, which it states in its answers and in evidence.
 func TestTheEraFollowsTheSource(t *testing.T) {
 	d := registering(t)
