@@ -22,10 +22,11 @@ func goModule(name, module, version string) Suite {
 func kgoSuite() Suite {
 	s := goModule("kgo", "github.com/twmb/franz-go", "v1.22.3")
 	s.Release = "github.com/twmb/franz-go/pkg/kgo v1.22.3"
-	s.Needs = Needs{Brokers: 3, Settings: map[string]string{"group.initial.rebalance.delay.ms": "0"}}
+	s.Needs = Needs{Brokers: 3, Login: true, Settings: map[string]string{"group.initial.rebalance.delay.ms": "0"}}
 	s.Run = func(ctx context.Context, site Site, report func(Case)) error {
 		return goTests(ctx, site, filepath.Join(site.Installed, "pkg", "kgo"), []string{
 			"KGO_SEEDS=" + strings.Join(site.Bootstrap, ","), fmt.Sprint("KGO_TEST_RF=", site.Replication()), "KGO_TEST_RECORDS=20000",
+			"KGO_TEST_SCRAM_SEEDS=" + strings.Join(site.Login, ","), "KGO_TEST_SCRAM=" + scramUser + ":" + scramPassword512 + ":512",
 		}, report)
 	}
 	return s
@@ -43,12 +44,10 @@ func kadmSuite() Suite {
 // kafkaGoSuite has the addresses of its brokers in its source.
 func kafkaGoSuite() Suite {
 	s := goModule("kafka-go", "github.com/segmentio/kafka-go", "v0.4.51")
-	s.Needs = Needs{Brokers: 1, Port: 9092, Advertise: "localhost:9092", Settings: map[string]string{
+	s.Release = "github.com/segmentio/kafka-go and its sasl v0.4.51"
+	s.Needs = Needs{Brokers: 1, Port: 9092, Advertise: "localhost:9092", Login: true, LoginPort: 9093, Authorizer: true, Settings: map[string]string{
 		"auto.create.topics.enable": "true", "group.initial.rebalance.delay.ms": "0",
-	}, KafkaOnly: map[string]string{
-		"message.max.bytes": "200000000", "allow.everyone.if.no.acl.found": "true",
-		"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-	}}
+	}, KafkaOnly: map[string]string{"message.max.bytes": "200000000"}}
 	s.Run = func(ctx context.Context, site Site, report func(Case)) error {
 		flags, err := modFile(site.Installed, filepath.Join(site.Work, "go"))
 		if err != nil {
@@ -60,7 +59,7 @@ func kafkaGoSuite() Suite {
 			report(Case{Name: parent + "/" + name, Outcome: Skipped, Text: "left out: getOffsets of its reader_test.go calls a nil function, which ends the whole run, whatever the cluster is"})
 		}
 		return goTests(ctx, site, site.Installed, []string{"KAFKA_SKIP_NETTEST=1", "KAFKA_VERSION=3.7.0"}, report,
-			append(flags, "-skip=^"+parent+"$/^("+strings.Join(broken, "|")+")$")...)
+			append(flags, "-skip=^"+parent+"$/^("+strings.Join(broken, "|")+")$", ".", "./sasl")...)
 	}
 	return s
 }

@@ -17,7 +17,7 @@ import (
 func javaSuite() Suite {
 	return Suite{
 		Name: "java-tools", Release: "org.apache.kafka:kafka-tools " + kafkaVersion, From: "Maven", Minutes: 20,
-		Needs:   Needs{Brokers: 3, Settings: map[string]string{"group.initial.rebalance.delay.ms": "0"}},
+		Needs:   Needs{Brokers: 3, Authorizer: true, Settings: map[string]string{"group.initial.rebalance.delay.ms": "0"}},
 		Install: func(ctx context.Context, dir string) error { _, err := kafkaHome(ctx); return err },
 		Run: func(ctx context.Context, site Site, report func(Case)) error {
 			kafka, err := kafkaHome(ctx)

@@ -5,6 +5,7 @@ const (
 	groups    = "consumer.group.ConsumerGroupCommand"
 	reassign  = "reassign.ReassignPartitionsCommand"
 	configs   = "kafka.admin.ConfigCommand"
+	acls      = "AclCommand"
 	all       = `{"version":1,"partitions":[{"topic":"v","partition":0,"replicas":[ALL]}]}`
 )
 
@@ -85,7 +86,32 @@ var javaUses = []use{
 	{name: "metadata-quorum status", class: "MetadataQuorumCommand", args: bootstrap + "describe --status", wants: []string{"LeaderId:", "CurrentVoters:"}},
 	{name: "metadata-quorum replication", class: "MetadataQuorumCommand", args: bootstrap + "describe --replication", wants: []string{"LogEndOffset", "Leader"}},
 	{name: "client-metrics", class: "ClientMetricsCommand", args: bootstrap + "--list"},
-	{name: "acls list", class: "AclCommand", args: bootstrap + "--list", refused: "SecurityDisabledException"},
+	{name: "acls add", class: acls, args: bootstrap + "--add --allow-principal User:alice --operation Read --operation Describe --topic secured --group secured", wants: []string{"Adding ACLs for resource `ResourcePattern(resourceType=TOPIC, name=secured, patternType=LITERAL)`", "(principal=User:alice, host=*, operation=READ, permissionType=", "resourceType=GROUP"}},
+	{name: "acls add producer", class: acls, args: bootstrap + "--add --allow-principal User:alice --producer --topic secured", wants: []string{"operation=WRITE", "operation=CREATE"}},
+	{name: "acls add prefixed", class: acls, args: bootstrap + "--add --deny-principal User:bob --deny-host 10.0.0.1 --operation Write --topic pre --resource-pattern-type prefixed", wants: []string{"patternType=PREFIXED", "host=10.0.0.1, operation=WRITE, permissionType=DENY"}},
+	{name: "acls list", class: acls, args: bootstrap + "--list", wants: []string{"name=secured, patternType=LITERAL", "name=pre, patternType=PREFIXED", "operation=READ", "permissionType=DENY"}},
+	{name: "acls list by principal", class: acls, args: bootstrap + "--list --principal User:bob", wants: []string{"ACLs for principal `User:bob`", "name=pre"}, never: []string{"name=secured"}},
+	{name: "acls list matching", class: acls, args: bootstrap + "--list --topic prefix --resource-pattern-type match", wants: []string{"name=pre"}, never: []string{"name=secured"}},
+	{name: "acls remove", class: acls, args: bootstrap + "--remove --force --allow-principal User:alice --operation Read --topic secured"},
+	{name: "acls list after remove", class: acls, args: bootstrap + "--list --topic secured", wants: []string{"Current ACLs for resource", "operation=WRITE"}, never: []string{"operation=READ"}},
+	{name: "acls remove all", class: acls, args: bootstrap + "--remove --force --topic secured --group secured"},
+	{name: "acls remove prefixed", class: acls, args: bootstrap + "--remove --force --topic pre --resource-pattern-type prefixed"},
+	{name: "acls list after all", class: acls, args: bootstrap + "--list", never: []string{"User:"}},
+	{name: "acls deny", class: acls, args: bootstrap + "--add --allow-principal User:* --operation All --deny-principal User:ANONYMOUS --topic v", wants: []string{"(principal=User:ANONYMOUS, host=*, operation=", "permissionType=DENY"}},
+	{name: "topics delete denied", class: "TopicCommand", args: bootstrap + "--delete --topic v", refused: "does not exist"},
+	{name: "topics create denied", class: "TopicCommand", args: bootstrap + "--create --topic v", refused: "already exists"},
+	{name: "topics list denied", class: "TopicCommand", args: bootstrap + "--list", wants: []string{"tools"}, never: []string{"v\n"}},
+	{name: "acls allow again", class: acls, args: bootstrap + "--remove --force --topic v"},
+	{name: "topics list allowed", class: "TopicCommand", args: bootstrap + "--list", wants: []string{"v\n"}},
+
+	{name: "users scram add", class: configs, args: bootstrap + "--alter --entity-type users --entity-name alice --add-config SCRAM-SHA-256=[iterations=8192,password=alice-secret]", wants: []string{"Completed updating config for user alice."}},
+	{name: "users scram add another", class: configs, args: bootstrap + "--alter --entity-type users --entity-name alice --add-config SCRAM-SHA-512=[password=alice-secret]", wants: []string{"Completed updating config for user alice."}},
+	{name: "users scram add two at once", class: configs, args: bootstrap + "--alter --entity-type users --entity-name bob --add-config SCRAM-SHA-256=[password=b],SCRAM-SHA-512=[password=b]", refused: "DuplicateResourceException"},
+	{name: "users scram describe", class: configs, args: bootstrap + "--describe --entity-type users --entity-name alice", wants: []string{"SCRAM-SHA-256=iterations=8192", "SCRAM-SHA-512=iterations=4096"}, never: []string{"alice-secret"}},
+	{name: "users scram describe all", class: configs, args: bootstrap + "--describe --entity-type users", wants: []string{"SCRAM credential configs for user-principal 'alice' are"}},
+	{name: "users scram delete", class: configs, args: bootstrap + "--alter --entity-type users --entity-name alice --delete-config SCRAM-SHA-512", wants: []string{"Completed updating config for user alice."}},
+	{name: "users scram describe deleted", class: configs, args: bootstrap + "--describe --entity-type users --entity-name alice", wants: []string{"SCRAM-SHA-256"}, never: []string{"SCRAM-SHA-512"}},
+	{name: "users scram delete missing", class: configs, args: bootstrap + "--alter --entity-type users --entity-name nobody --delete-config SCRAM-SHA-512", refused: "ResourceNotFoundException"},
 	{name: "client compatibility test", class: "ClientCompatibilityTest", args: bootstrap + "--topic compat --offsets-for-times-supported true --cluster-id-supported true --expect-record-too-large-exception false --num-cluster-nodes NODES --create-topics-supported true --describe-acls-supported true --describe-configs-supported true --idempotent-producer-supported true"},
 	{name: "topics delete", class: "TopicCommand", args: bootstrap + "--delete --topic tools"},
 	{name: "topics list after delete", class: "TopicCommand", args: bootstrap + "--list", never: []string{"tools"}, wants: []string{"v\n"}},

@@ -36,7 +36,7 @@ func kafkaHome(ctx context.Context) (jvm.Home, error) {
 
 // startKafka starts Apache Kafka: broker 1 is the controller as well, and what a topic of its own would be replicated to
 // is as many brokers as there are.
-func startKafka(ctx context.Context, n Needs, dir string) (bootstrap []string, stop func() error, err error) {
+func startKafka(ctx context.Context, n Needs, login int, dir string) (bootstrap []string, stop func() error, err error) {
 	kafka, err := kafkaHome(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +53,7 @@ func startKafka(ctx context.Context, n Needs, dir string) (bootstrap []string, s
 		return nil
 	}
 	for id := 1; id <= max(1, n.KafkaBrokers); id++ {
-		node, err := startKafkaBroker(ctx, kafka, n, id, port, base, filepath.Join(dir, fmt.Sprint("broker-", id)))
+		node, err := startKafkaBroker(ctx, kafka, n, id, port, base, login, filepath.Join(dir, fmt.Sprint("broker-", id)))
 		if err != nil {
 			_ = end()
 			return nil, nil, fmt.Errorf("start Kafka: %w", err)
@@ -75,12 +75,12 @@ func startKafka(ctx context.Context, n Needs, dir string) (bootstrap []string, s
 	}, nil
 }
 
-func startKafkaBroker(ctx context.Context, kafka jvm.Home, n Needs, id, port, controller int, dir string) (*jvm.Program, error) {
+func startKafkaBroker(ctx context.Context, kafka jvm.Home, n Needs, id, port, controller, login int, dir string) (*jvm.Program, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "server.properties")
-	if err := os.WriteFile(file, []byte(kafkaProperties(n, id, port, controller, dir)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(kafkaProperties(n, id, port, controller, login, dir)), 0o644); err != nil {
 		return nil, err
 	}
 	format := kafka.Args("kafka.tools.StorageTool", "format", "--cluster-id", "bG9ja3N0ZXAtc3VpdGVzIQ", "--config", file)
@@ -99,7 +99,7 @@ func kafkaPorts(n Needs) (controller, first int, err error) {
 	return base, n.Port, nil
 }
 
-func kafkaProperties(n Needs, id, first, controller int, home string) string {
+func kafkaProperties(n Needs, id, first, controller, login int, home string) string {
 	replicas := min(3, max(1, n.KafkaBrokers))
 	within := fmt.Sprintf("INTERNAL://127.0.0.1:%d", controller+id)
 	roles, listeners := "broker", fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,%s", first+id-1, within)
@@ -113,15 +113,21 @@ func kafkaProperties(n Needs, id, first, controller int, home string) string {
 		fmt.Sscan(port, &p)
 		advertised = fmt.Sprintf("%s:%d", host, p+id-1)
 	}
+	told, protocols, more := "PLAINTEXT://"+advertised+","+within, "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT", map[string]string(nil)
+	if n.Login {
+		more = loginSettings
+		listeners += fmt.Sprintf(",SASL_PLAINTEXT://127.0.0.1:%d", login+id-1)
+		told += fmt.Sprintf(",SASL_PLAINTEXT://localhost:%d", login+id-1)
+		protocols += ",SASL_PLAINTEXT:SASL_PLAINTEXT"
+	}
 	set := append([]string{
 		fmt.Sprint("node.id=", id), "process.roles=" + roles, "listeners=" + listeners,
-		"advertised.listeners=PLAINTEXT://" + advertised + "," + within,
-		"inter.broker.listener.name=INTERNAL", "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"advertised.listeners=" + told, "inter.broker.listener.name=INTERNAL", "listener.security.protocol.map=" + protocols,
 		"controller.listener.names=CONTROLLER", fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
 		"log.dirs=" + filepath.Join(home, "log"),
 		fmt.Sprint("offsets.topic.replication.factor=", replicas), fmt.Sprint("transaction.state.log.replication.factor=", replicas),
 		fmt.Sprint("transaction.state.log.min.isr=", min(2, replicas)), "offsets.topic.num.partitions=3", "transaction.state.log.num.partitions=3",
-	}, sorted(n.Settings, n.KafkaOnly)...)
+	}, sorted(n.Settings, n.KafkaOnly, n.access(), more)...)
 	return strings.Join(set, "\n") + "\n"
 }
 

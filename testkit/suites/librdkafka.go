@@ -32,7 +32,7 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 func librdkafkaSuite(scenario string) Suite {
 	s := Suite{
 		Name: "librdkafka", Release: "librdkafka " + librdkafkaVersion + " test-runner -L -Q", From: "Debian source", Folder: "librdkafka-" + librdkafkaVersion, Minutes: 60,
-		Needs:   Needs{Brokers: 3, KafkaBrokers: 3, Settings: map[string]string{"auto.create.topics.enable": "true", "num.partitions": "4"}},
+		Needs:   Needs{Brokers: 3, KafkaBrokers: 3, Authorizer: true, Settings: map[string]string{"auto.create.topics.enable": "true", "num.partitions": "4"}},
 		Install: installLibrdkafka,
 	}
 	if scenario != "default" {

@@ -2,10 +2,12 @@ package suites
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"lockstep/clusterd/process"
@@ -21,11 +23,17 @@ type Needs struct {
 	KafkaOnly    map[string]string // settings that clusterd does not have
 	Port         int               // of broker 1, the others take the next ones; 0: any
 	Advertise    string            // host:port that clients are told for broker 1, the others take the next ports; "": where it listens
+	// Login adds a listener SASL_PLAINTEXT on LoginPort, 0: any, with the users of logins.go; told at localhost, as are the others.
+	Login     bool
+	LoginPort int
+	// Authorizer asks ACLs, and allows what none speaks of.
+	Authorizer bool
 }
 
 // Site is where a suite runs: a cluster that was started for it alone.
 type Site struct {
 	Bootstrap []string // as clients are told to begin
+	Login     []string // the same of the listener that wants a login, if there is one
 	Kafka     bool     // it is Apache Kafka
 	Installed string   // the suite's directory
 	Work      string   // an empty directory
@@ -48,17 +56,25 @@ func sorted(settings ...map[string]string) []string {
 }
 
 // startClusterd starts one for the suite. Addresses are those that it listens on, not those it tells.
-func startClusterd(ctx context.Context, n Needs, dir string) (bootstrap []string, stop func() error, err error) {
+func startClusterd(ctx context.Context, n Needs, login int, dir string) (bootstrap []string, stop func() error, err error) {
 	bin, err := binaries.Build()
 	if err != nil {
 		return nil, nil, err
 	}
 	spec := process.Spec{Binary: bin.Clusterd, Cluster: "suites", Dir: dir, Brokers: n.Brokers}
-	for _, s := range sorted(n.Settings) {
+	for _, s := range sorted(n.Settings, n.access()) {
 		spec.Args = append(spec.Args, "--set", s)
 	}
 	if n.Advertise != "" {
 		spec.Args = append(spec.Args, "--advertise", n.Advertise)
+	}
+	if n.Login {
+		file := filepath.Join(filepath.Dir(dir), "login.properties")
+		if err := os.WriteFile(file, []byte(strings.Join(sorted(loginSettings), "\n")+"\n"), 0o600); err != nil {
+			return nil, nil, err
+		}
+		spec.Args = append(spec.Args, "--config", file, "--kafka-listen", fmt.Sprintf("SASL_PLAINTEXT://127.0.0.1:%d", login),
+			"--advertise", fmt.Sprintf("SASL_PLAINTEXT://localhost:%d", login))
 	}
 	if n.Port != 0 {
 		base, err := process.FreePorts(2)
@@ -90,13 +106,25 @@ func startSite(ctx context.Context, s Suite, against, installed, log string) (si
 		return Site{}, nil, fmt.Errorf("make work directory: %w", err)
 	}
 	site = Site{Kafka: against == apacheKafka, Installed: installed, Work: filepath.Join(work, "suite"), Log: log}
-	start := startClusterd
+	start, brokers := startClusterd, s.Needs.Brokers
 	if site.Kafka {
-		start = startKafka
+		start, brokers = startKafka, max(1, s.Needs.KafkaBrokers)
 	}
 	end := func() error { return nil }
-	if err = os.Mkdir(site.Work, 0o755); err == nil {
-		site.Bootstrap, end, err = start(ctx, s.Needs, filepath.Join(work, "cluster"))
+	login := s.Needs.LoginPort
+	if err = os.Mkdir(site.Work, 0o755); err == nil && s.Needs.Login && login == 0 {
+		login, err = process.FreePorts(brokers)
+	}
+	if err == nil {
+		site.Bootstrap, end, err = start(ctx, s.Needs, login, filepath.Join(work, "cluster"))
+	}
+	if err == nil && s.Needs.Login {
+		for i := range brokers {
+			site.Login = append(site.Login, fmt.Sprintf("localhost:%d", login+i))
+		}
+		if err = addScramUser(ctx, site.Bootstrap); err != nil {
+			err = errors.Join(err, end())
+		}
 	}
 	if err != nil {
 		os.RemoveAll(work)
