@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +28,7 @@ const (
 // is a monotone fact that is sent again, or a request that is retried (faults.md §2.4).
 type link struct {
 	nc    *nats.Conn
+	live  atomic.Bool // what the client's handlers said last; the client itself answers nobody while it connects
 	count *counters
 	log   *slog.Logger
 }
@@ -36,6 +38,7 @@ type link struct {
 func dial(url, name string, count *counters, log *slog.Logger, up func(), extra ...nats.Option) (*link, error) {
 	l := &link{count: count, log: log}
 	connected := func(*nats.Conn) {
+		l.live.Store(true)
 		count.connects.Add(1)
 		up()
 	}
@@ -51,6 +54,7 @@ func dial(url, name string, count *counters, log *slog.Logger, up func(), extra 
 		nats.IgnoreDiscoveredServers(),
 		nats.ConnectHandler(connected), nats.ReconnectHandler(connected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			l.live.Store(false)
 			count.disconnects.Add(1)
 			log.Debug("nats link down", "link", name, "error", err)
 		}),
@@ -94,7 +98,7 @@ func (l *link) publish(subject string, payload []byte) {
 		l.log.Error("message exceeds the bus payload limit and is not sent", "subject", subject, "bytes", len(payload), "limit", MaxPayload)
 		return
 	}
-	if err := l.nc.Publish(subject, payload); err != nil {
+	if !l.up() || l.nc.Publish(subject, payload) != nil {
 		l.count.publishLost.Add(1)
 		return
 	}
@@ -107,6 +111,9 @@ func (l *link) request(ctx context.Context, subject string, payload []byte) ([]b
 		l.count.oversized.Add(1)
 		return nil, fmt.Errorf("request of %d bytes exceeds the bus payload limit of %d", len(payload), MaxPayload)
 	}
+	if !l.up() {
+		return nil, nats.ErrDisconnected
+	}
 	m, err := l.nc.RequestWithContext(ctx, subject, payload)
 	if err != nil {
 		return nil, err
@@ -114,8 +121,11 @@ func (l *link) request(ctx context.Context, subject string, payload []byte) ([]b
 	return m.Data, nil
 }
 
-func (l *link) up() bool { return l.nc.IsConnected() }
+// up never waits: whoever reports a floor asks it under the lock that every floor needs, and the client holds a lock of its
+// own for as long as a server that says nothing may take.
+func (l *link) up() bool { return l.live.Load() }
 
+// close may wait for a connect that is under way.
 func (l *link) close() { l.nc.Close() }
 
 const subjectRoot = "lockstep.v1."
