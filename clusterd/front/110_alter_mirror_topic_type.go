@@ -44,7 +44,7 @@ func (f *Front) alterTypes(r *messages.AlterMirrorTopicTypeRequest, d mirror.Des
 		code, why := perr.None, ""
 		switch {
 		case !known:
-			code, why = perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in cluster %s", name, f.cluster.ID())
+			code, why = perr.UnknownClusterMirror, f.noMirror(name)
 		case !ok:
 			code, why = perr.TopicNotInClusterMirror, fmt.Sprintf("mirror %s has no topic %s", name, t.TopicName)
 		case kind != mirror.TypeAsync && kind != mirror.TypeSync:

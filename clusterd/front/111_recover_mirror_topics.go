@@ -24,7 +24,7 @@ func (f *Front) recoverMirrorTopics(r *messages.RecoverMirrorTopicsRequest, from
 	f.withMirror(name, func(d mirror.Description, known bool) {
 		if !known {
 			resp.ErrorCode = int16(perr.UnknownClusterMirror)
-			resp.ErrorMessage = text(fmt.Sprintf("no mirror %q in cluster %s", name, f.cluster.ID()))
+			resp.ErrorMessage = text(f.noMirror(name))
 			slot.Reply(resp)
 			return
 		}

@@ -191,7 +191,7 @@ func (f *Front) alterMirror(rr *kmsg.IncrementalAlterConfigsRequestResource, dry
 	f.withMirrors(func(all []mirror.Description) {
 		i := slices.IndexFunc(all, func(d mirror.Description) bool { return d.Mirror == name })
 		if i < 0 {
-			answer(perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in this cluster", name))
+			answer(perr.UnknownClusterMirror, f.noMirror(name))
 			return
 		}
 		set, deleted, why := altered(all[i].Config, rr.Configs)

@@ -39,7 +39,7 @@ func (f *Front) addTopicsToMirror(r *messages.AddTopicsToMirrorRequest, from Cli
 	}
 	f.withMirror(name, func(d mirror.Description, ok bool) {
 		if !ok {
-			refuse(perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in cluster %s; create it first", name, f.cluster.ID()))
+			refuse(perr.UnknownClusterMirror, f.noMirror(name))
 			return
 		}
 		f.detached(slot, func(ctx context.Context) { f.startTopics(ctx, r, d, resp, slot) })

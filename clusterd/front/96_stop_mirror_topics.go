@@ -34,7 +34,7 @@ func (f *Front) stopMirrorTopics(r *messages.StopMirrorTopicsRequest, from Clien
 	f.withMirror(name, func(d mirror.Description, ok bool) {
 		if !ok {
 			resp.ErrorCode = int16(perr.UnknownClusterMirror)
-			resp.ErrorMessage = text(fmt.Sprintf("no mirror %q in cluster %s", name, f.cluster.ID()))
+			resp.ErrorMessage = text(f.noMirror(name))
 			slot.Reply(resp)
 			return
 		}

@@ -29,7 +29,7 @@ func (f *Front) describeClusterMirrors(r *messages.DescribeClusterMirrorsRequest
 			if !slices.ContainsFunc(all, func(d mirror.Description) bool { return string(d.Mirror) == name }) {
 				out := messages.NewDescribeClusterMirrorsResponseMirror()
 				out.MirrorName, out.ErrorCode = name, int16(perr.UnknownClusterMirror)
-				out.ErrorMessage = text("no mirror " + name + " in cluster " + string(f.cluster.ID()))
+				out.ErrorMessage = text(f.noMirror(core.MirrorName(name)))
 				resp.Mirrors = append(resp.Mirrors, out)
 			}
 		}

@@ -236,6 +236,15 @@ func TestAMirrorNobodyMadeIsUnknown(t *testing.T) {
 			t.Errorf("%s: %s", name, perr.Code(got))
 		}
 	}
+	for name, why := range map[string]*string{
+		"start":    h.raw(1, start, 1).(*messages.AddTopicsToMirrorResponse).ErrorMessage,
+		"stop":     h.raw(1, stop, 0).(*messages.StopMirrorTopicsResponse).ErrorMessage,
+		"describe": h.describeMirror("typo").ErrorMessage,
+	} {
+		if why == nil || !strings.Contains(*why, `no mirror "typo" in cluster dc1`) || !strings.Contains(*why, "at its destination") {
+			t.Errorf("%s: whoever asked the wrong cluster is not told: %v", name, why)
+		}
+	}
 	if len(h.cluster.Mirrors()) != 0 {
 		t.Error("a misspelt name made a mirror")
 	}

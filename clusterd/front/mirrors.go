@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"sort"
 
 	"lockstep/actors/core"
@@ -60,6 +61,12 @@ func (f *Front) withMirror(name core.MirrorName, use func(d mirror.Description, 
 		}
 		use(mirror.Description{}, false)
 	})
+}
+
+// noMirror says that this cluster has no mirror of a name. Whoever asks the source for its destination's mirror, which is one
+// wrong --bootstrap-server away, must hear which cluster answered.
+func (f *Front) noMirror(name core.MirrorName) string {
+	return fmt.Sprintf("no mirror %q in cluster %s: a mirror is at its destination, ask there; --list shows those that are here, --create makes one", name, f.cluster.ID())
 }
 
 // claims reports whether an include pattern of a mirror matches a name: only the mirror may make that
