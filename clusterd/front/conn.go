@@ -158,7 +158,8 @@ func (c *conn) read() (err error) {
 	c.ended = func() bool { return c.endsBehind(in) }
 	if c.login != nil {
 		if err := c.login.authenticate(in); err != nil || !c.login.known {
-			return err
+			c.login.unknown(err)
+			return nil
 		}
 	}
 	for {

@@ -48,6 +48,16 @@ func (l *login) authenticate(in *bufio.Reader) error {
 	return nil
 }
 
+// unknown is for a client that said nothing that could be answered. There may be thousands, so they have no lines of their
+// own in the log. A nil err is an ordinary end, or one that was told and counted.
+func (l *login) unknown(err error) {
+	if err == nil {
+		return
+	}
+	l.at.counts.failed.Add(1)
+	l.front.refused.warn(l.front.log, "a client did not show who it is", "client", l.net.RemoteAddr().String(), "listener", l.at.Name, "reason", err.Error())
+}
+
 // step serves one frame of an exchange.
 func (l *login) step(in *bufio.Reader, until time.Time) error {
 	l.net.SetReadDeadline(until)

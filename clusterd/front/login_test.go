@@ -278,6 +278,7 @@ func TestAPlaintextListenerKnowsNobody(t *testing.T) {
 func TestStrangersTakeLittle(t *testing.T) {
 	h := newHouse(t, 1)
 	h.limits.Login = 200 * time.Millisecond
+	h.traffic = &Traffic{}
 	h.asking(nil)
 	for name, size := range map[string]uint32{"2 GiB": 1<<31 - 1, "less than nothing": 1 << 31, "more than a stranger may": security.DefaultReceive + 1} {
 		k := h.talk(1)
@@ -303,5 +304,10 @@ func TestStrangersTakeLittle(t *testing.T) {
 	}
 	if h.memory.Held() != 0 {
 		t.Error("strangers hold", h.memory.Held())
+	}
+	for _, a := range h.traffic.Admissions() {
+		if a.Listener == h.listener.Name && (a.Known != 0 || a.Failed != 8) {
+			t.Errorf("eight strangers are counted as %+v", a)
+		}
 	}
 }
