@@ -31,6 +31,21 @@ type link struct {
 	live  atomic.Bool // what the client's handlers said last; the client itself answers nobody while it connects
 	count *counters
 	log   *slog.Logger
+
+	absent atomic.Bool // it was said that nobody is there
+	ended  atomic.Bool // by us
+}
+
+// missed says once per outage that nobody is there: each attempt would be a line every second.
+func (l *link) missed(name string, err error) {
+	if l.ended.Load() || l.absent.Swap(true) {
+		return
+	}
+	text := "nobody answers" // the client gives no reason for a connection that ends
+	if err != nil {
+		text = err.Error()
+	}
+	l.log.Warn("nats is not reached: what it would carry goes over the Kafka port until it is", "link", name, "reason", text)
 }
 
 // dial starts a link; it returns at once even when the server is down. up runs after every connect and
@@ -40,6 +55,9 @@ func dial(url, name string, count *counters, log *slog.Logger, up func(), extra 
 	connected := func(*nats.Conn) {
 		l.live.Store(true)
 		count.connects.Add(1)
+		if l.absent.Swap(false) {
+			log.Info("nats is reached again", "link", name)
+		}
 		up()
 	}
 	opts := append([]nats.Option{
@@ -56,8 +74,9 @@ func dial(url, name string, count *counters, log *slog.Logger, up func(), extra 
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			l.live.Store(false)
 			count.disconnects.Add(1)
-			log.Debug("nats link down", "link", name, "error", err)
+			l.missed(name, err)
 		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.missed(name, err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrSlowConsumer) {
 				count.slowConsumer.Add(1)
@@ -126,7 +145,10 @@ func (l *link) request(ctx context.Context, subject string, payload []byte) ([]b
 func (l *link) up() bool { return l.live.Load() }
 
 // close may wait for a connect that is under way.
-func (l *link) close() { l.nc.Close() }
+func (l *link) close() {
+	l.ended.Store(true)
+	l.nc.Close()
+}
 
 const subjectRoot = "lockstep.v1."
 

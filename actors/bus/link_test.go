@@ -1,9 +1,12 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,4 +69,56 @@ func TestAServerThatSaysNothingHoldsUpNobody(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("a floor waits for a server that says nothing")
 	}
+}
+
+// An operator whose NATS is not where the source says hears of it, once.
+func TestANATSThatIsNotReachedIsSaidOnce(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	attempts := make(chan bool)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				close(attempts)
+				return
+			}
+			c.Close()
+			attempts <- true
+		}
+	}()
+	var mu sync.Mutex
+	var text bytes.Buffer
+	log := slog.New(slog.NewTextHandler(lockedWriter{&mu, &text}, nil))
+	l, err := dial("nats://"+listener.Addr().String(), "dr", &counters{}, log, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		<-attempts
+	}
+	go func() {
+		for range attempts { // those that the close overtakes
+		}
+	}()
+	l.close()
+	mu.Lock()
+	defer mu.Unlock()
+	if n := strings.Count(text.String(), "nats is not reached"); n != 1 || !strings.Contains(text.String(), "link=dr") {
+		t.Errorf("%d lines of one outage:\n%s", n, text.String())
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	to *bytes.Buffer
+}
+
+func (w lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
 }

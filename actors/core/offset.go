@@ -77,3 +77,9 @@ type (
 	// RequestID correlates a request with its reply; unique within a process.
 	RequestID uint64
 )
+
+// maxEra leaves room for every move there will be, and for those that add one.
+const maxEra Era = 1 << 62
+
+// Plausible reports whether an era can be one. Others are damage or a forgery: whoever took one over could not go above it.
+func (e Era) Plausible() bool { return e >= 0 && e <= maxEra }

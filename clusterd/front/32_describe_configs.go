@@ -126,7 +126,7 @@ func (f *Front) settingsOf(img *image.Image, rr kmsg.DescribeConfigsRequestResou
 	case kmsg.ConfigResourceTypeGroupConfig:
 		return settingsOfGroup(groups, rr.ResourceName)
 	case clusterMirror:
-		return mirrorSettings(mirrors, core.MirrorName(rr.ResourceName))
+		return f.mirrorSettings(mirrors, core.MirrorName(rr.ResourceName))
 	default:
 		return nil, perr.InvalidRequest, fmt.Sprintf("resource type %d has no settings here; topics (2), brokers (4), groups (32) and mirrors (64) have", rr.ResourceType)
 	}
@@ -146,7 +146,7 @@ func (f *Front) clusterSettings(img *image.Image) (list []setting) {
 }
 
 // mirrorSettings lists what a mirror was created or altered with. Mirrors have no defaults to show.
-func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setting, perr.Code, string) {
+func (f *Front) mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setting, perr.Code, string) {
 	for _, m := range mirrors {
 		if m.Mirror != name {
 			continue
@@ -163,7 +163,7 @@ func mirrorSettings(mirrors []mirror.Description, name core.MirrorName) ([]setti
 		}
 		return list, perr.None, ""
 	}
-	return nil, perr.UnknownClusterMirror, fmt.Sprintf("no mirror %q in this cluster", name)
+	return nil, perr.UnknownClusterMirror, f.noMirror(name)
 }
 
 func describeSetting(s setting, r *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {

@@ -106,7 +106,7 @@ func (w *turn) admitted(c RegisterAnswered) {
 
 // sawEra notes the era that the source takes the writes under: a failover must begin one above it (C8).
 func (w *turn) sawEra(era core.Era) {
-	if era > w.t.Era && followSourceEra {
+	if era > w.t.Era && era.Plausible() && followSourceEra {
 		w.happen(EraSeen{Topic: w.t.Topic, Era: era})
 	}
 }

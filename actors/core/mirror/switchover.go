@@ -95,6 +95,9 @@ func (w *turn) endSwitchover(text string) {
 // meantime. It first mirrors what the source says is its end, from a source that still serves it; most often that is
 // here already, since the floor was what committed.
 func (w *turn) committed(c SupersedeAnswered) {
+	if !c.Era.Plausible() {
+		return // it is asked again
+	}
 	t := w.t
 	ev := SwitchoverCommitted{Topic: t.Topic, Era: c.Era}
 	for _, e := range c.Ends {

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -303,6 +304,7 @@ func TestTheEraFollowsTheSource(t *testing.T) {
 	d := registering(t)
 	d.do(RegisterAnswered{Topic: topicA, Generation: 1, Epoch: 1, Era: 3})
 	d.do(ReportEvidence{ID: id(0), Sent: d.now.Mono, Epoch: 1, SourceEpoch: 5, GateStart: 10, Floor: 10, T: ClaimTime{Clock: 5}, Era: 4})
+	d.do(ReportEvidence{ID: id(0), Sent: d.now.Mono, Epoch: 1, SourceEpoch: 5, GateStart: 10, Floor: 10, T: ClaimTime{Clock: 6}, Era: math.MaxInt64})
 	d.restart()
 	d.leave(VerbFailover)
 	if sent := last[SendSupersede](t, d.all); sent.Era != 5 || d.topic().Era != 5 {

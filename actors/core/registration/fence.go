@@ -20,6 +20,10 @@ func (s *State) decideSupersede(now core.Now, c SupersedeTopic) (out outcome) {
 		answer.Code, answer.Text = code, text
 		return reply(out, answer)
 	}
+	if !c.Era.Plausible() {
+		answer.Code, answer.Text = perr.InvalidRequest, fmt.Sprintf("era %d of topic %q cannot be one: the message is damaged or forged", c.Era, c.Name)
+		return reply(out, answer)
+	}
 	if r := s.successions[c.Topic]; r.is(Superseded, c.Key) && (c.Mode == ModeSwitchover || c.Era <= r.Next) {
 		return reply(out, s.outcomeOf(answer, c.Key))
 	}

@@ -2,6 +2,7 @@ package registration
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -210,6 +211,17 @@ func TestEverybodyWhoWaitsHearsOfTheEnd(t *testing.T) {
 }
 
 // A second attempt after a lifted fence has another number and the same era.
+// An era that leaves no room above it would never be released, and one below zero is none.
+func TestAnEraThatCannotBeOneIsRefused(t *testing.T) {
+	for _, era := range []core.Era{-1, math.MinInt64, 1<<62 + 1, math.MaxInt64} {
+		l := newLedger(t)
+		l.register(register(1, 0))
+		if got := last[SupersedeAnswered](t, l.do(failover(2, era))); got.Code != perr.InvalidRequest || l.fence() != (image.Fence{}) {
+			t.Errorf("era %d: %+v, fence %+v", era, got, l.fence())
+		}
+	}
+}
+
 func TestANewGenerationFencesAgain(t *testing.T) {
 	l := newLedger(t)
 	re := fencedBy(t, l)
