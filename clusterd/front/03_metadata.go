@@ -23,9 +23,6 @@ import (
 // An answer comes from this broker's image alone, and that is the point: it may lag (D9). It is composed when its turn has
 // come: a few bytes ask for all there is, and a connection may have many questions under way.
 
-// A topic that is made because somebody asked for it is in the next answer, as in Kafka: whoever asks for a topic that was just
-// deleted is told that it is gone, and whoever means to produce asks again at once.
-
 func (f *Front) metadata(r *kmsg.MetadataRequest, from Client, slot *Slot) {
 	r.Topics = onceAsked(r.Topics)
 	names, denied := f.topicsToCreate(r, from)
@@ -37,11 +34,6 @@ func (f *Front) metadata(r *kmsg.MetadataRequest, from Client, slot *Slot) {
 		names = slices.DeleteFunc(names, func(name string) bool { return claims(all, name) })
 		f.createByName(names, func(refused map[string]perr.Code) {
 			maps.Copy(refused, denied)
-			for _, name := range names {
-				if refused[name] == perr.None {
-					refused[name] = perr.UnknownTopicOrPartition
-				}
-			}
 			slot.Turn(func() (kmsg.Response, bool) { return f.describeMetadata(r, from, refused), true })
 		})
 	})
@@ -224,7 +216,7 @@ func (f *Front) describeAsked(img *image.Image, asked kmsg.MetadataRequestTopic,
 		out.Topic = new(string)
 	}
 	switch t, code := f.topicFor(from, access.Describe, img, name, asked.TopicID, byID); {
-	case code == perr.None && (byID || refused[name] == perr.None):
+	case code == perr.None:
 		return describeTopic(img, t, ops(t.Name))
 	case byID || code == perr.TopicAuthorizationFailed:
 		out.ErrorCode = int16(code)
