@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lockstep/actors/core/access"
 	"lockstep/clusterd/security"
 )
 
@@ -172,9 +173,16 @@ func (c *Config) refuse(l Listener, text string) error {
 		return fmt.Errorf("--kafka-listen %q would serve plaintext beyond this machine, passwords of PLAIN and records: use a loopback address or SASL_SSL, or add --insecure-listen", text)
 	case !l.Protocol.TLS():
 		return fmt.Errorf("--kafka-listen %q would serve plaintext beyond this machine, without authentication: use a loopback address, or add --insecure-listen", text)
-	case !l.Protocol.SASL() && asks != "required" && c.Set["authorizer.class.name"] == "":
+	case !l.Protocol.SASL() && asks != "required" && c.opensToAll():
 		return fmt.Errorf("--kafka-listen %q would serve everybody beyond this machine: set ssl.client.auth=required, use SASL_SSL, or add --insecure-listen", text)
 	default:
 		return nil
 	}
+}
+
+// opensToAll reports whether whoever is not asked for a name may do something for certain: there is no authorizer, or it lets
+// ANONYMOUS do everything, or everybody what no ACL speaks of.
+func (c *Config) opensToAll() bool {
+	super, err := access.ParseSuperUsers(c.Set[access.SuperUsers])
+	return c.Set[access.AuthorizerClass] == "" || c.Set[access.AllowIfNoACL] == "true" || err != nil || super[access.Anonymous]
 }

@@ -65,6 +65,9 @@ func TestWhatIsWrongWithListenersIsNamed(t *testing.T) {
 	jaas := func(text string) []string {
 		return []string{"--kafka-listen", sasl, "--set", "sasl.enabled.mechanisms=PLAIN", "--set", "sasl.jaas.config=" + text}
 	}
+	open := func(set string) []string {
+		return []string{"--kafka-listen", "SSL://10.0.0.1:9192", "--set", "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "--set", set}
+	}
 	const module = "org.apache.kafka.common.security.plain.PlainLoginModule required "
 	for _, c := range []struct {
 		args []string
@@ -85,6 +88,8 @@ func TestWhatIsWrongWithListenersIsNamed(t *testing.T) {
 		{[]string{"--kafka-listen", sasl, "--set", "sasl.enabled.mechanisms=GSSAPI"}, []string{"GSSAPI", "none of PLAIN, SCRAM-SHA-256"}},
 		{[]string{"--kafka-listen", sasl, "--set", "sasl.enabled.mechanisms=PLAIN"}, []string{"no users", "listener.name.sasl_plaintext.plain.sasl.jaas.config", "user_NAME"}},
 		{[]string{"--kafka-listen", "SASL_PLAINTEXT://10.0.0.1:9192", "--set", "sasl.enabled.mechanisms=SCRAM-SHA-256"}, []string{"passwords", "SASL_SSL", "--insecure-listen"}},
+		{open("super.users=User:bob; User:ANONYMOUS"), []string{"SSL://10.0.0.1:9192", "everybody", "ssl.client.auth=required"}},
+		{open("allow.everyone.if.no.acl.found=true"), []string{"SSL://10.0.0.1:9192", "everybody", "ssl.client.auth=required"}},
 		{jaas("hush"), []string{"semicolon"}},
 		{jaas("some.Module required user_a=\"hush\";"), []string{"login module", "PlainLoginModule"}},
 		{jaas(module + "user_a=\"\";"), []string{"user_a", "with a password"}},

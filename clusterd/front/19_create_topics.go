@@ -45,6 +45,8 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, from Client, all []mi
 		switch {
 		case times[rt.Name] == 1 && !may(rt.Name):
 			code, why = perr.TopicAuthorizationFailed, "Authorization failed."
+		case choosesID(rt) && !f.mayCluster(from, access.ClusterAction):
+			code, why = perr.ClusterAuthorizationFailed, "only brokers choose the id of a topic: it takes CLUSTER_ACTION of the cluster"
 		case claims(all, rt.Name):
 			code, why = perr.InvalidTopicException, fmt.Sprintf("a mirror of this cluster makes topic %s itself: its include pattern matches the name", rt.Name)
 		case asked > maxPartitionsAsked:
@@ -78,6 +80,12 @@ func (f *Front) createAll(r *messages.CreateTopicsRequest, from Client, all []mi
 			}
 		})
 	}
+}
+
+// choosesID reports whether a topic is to be made under an id of another cluster, which brokers do for what they mirror. Who
+// takes the id of a topic that a mirror means to bring keeps it from ever coming.
+func choosesID(rt *messages.CreateTopicsRequestTopic) bool {
+	return rt.MirrorInfo != nil && rt.MirrorInfo.TopicId != [16]byte{}
 }
 
 // maxPartitionsAsked is how many partitions one request may make in all, as in Kafka: a few hundred bytes would otherwise

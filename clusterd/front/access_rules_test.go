@@ -134,6 +134,14 @@ var accessRules = []accessRule{
 		r.Topics = append(r.Topics, t)
 		return r
 	}},
+	{key: messages.KeyCreateTopics, from: 8, needs: "CREATE TOPIC:new, CLUSTER_ACTION CLUSTER", denied: "Topics", code: perr.TopicAuthorizationFailed, ask: func(id core.TopicID, _ int16) kmsg.Request {
+		r := messages.NewPtrCreateTopicsRequest()
+		t := messages.NewCreateTopicsRequestTopic()
+		t.Name, t.NumPartitions, t.ReplicationFactor = "new", 1, 1
+		t.MirrorInfo = &messages.CreateTopicsRequestMirrorInfo{TopicId: [16]byte{7}}
+		r.Topics = append(r.Topics, t)
+		return r
+	}},
 	{key: messages.KeyDeleteTopics, from: 1, below: 6, needs: "DELETE TOPIC | DELETE CLUSTER", denied: "Topics", code: perr.TopicAuthorizationFailed, ask: func(id core.TopicID, _ int16) kmsg.Request {
 		r := kmsg.NewPtrDeleteTopicsRequest()
 		r.TopicNames = []string{secretTopic}
