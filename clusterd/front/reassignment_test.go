@@ -180,6 +180,10 @@ func TestAGatedPartitionMoves(t *testing.T) {
 	}
 	h.ends("t", id, core.ReplicaID(target[0]), core.ReplicaID(target[1]))
 	now, _ := h.cluster.Newest().Partition(id)
+	waitFor(t, "the new leader to know that it leads", func() bool {
+		r, ok := h.cluster.Leader(id)
+		return ok && r.View().IsLeader && h.cluster.Brokers()[now.Leader-1].Image().Leader(id) == now.Leader
+	})
 	done := make(chan kmsg.ProduceResponseTopicPartition, 1)
 	conn := dial(t, h.addrs[now.Leader-1])
 	req := produceRequest("t", -1, oneRecord(plain, "gated"))
